@@ -75,7 +75,7 @@ def test_a_file_of_the_user_is_shown_with_what_is_doubtful(
     assert main(["devices", str(path)]) == 0
     shown = capsys.readouterr().out
     assert "NVIDIA H100 SXM5 80 GB, as ours.toml has it (ours)" in shown
-    assert "doubtful: l2.bytes_per_s: 206.988 is not" in shown
+    assert "doubtful: l2.bytes_per_s: 191.307 is not" in shown
     assert "ours.toml, without a source" in shown
 
 

@@ -260,6 +260,13 @@ a, index, s, b = timing.tilelang_arguments(profiler, gather, facts, {{"s": 3}})
 assert (index.min() >= 0) and (index.max() < 64) and index.unique().numel() > 32
 profiler.func(a, index, s, b)
 assert torch.equal(b, 3 * a[index.long()].float())
+returning = timing.compiled_by_tilelang(
+    gather, target="c", execution_backend="cython", out_idx=[-1]
+)
+given = timing.tilelang_arguments(returning, gather, facts, {{"s": 3}})
+assert len(given) == 3
+result = returning.func(*given)
+assert torch.equal(result, 3 * given[0][given[1].long()].float())
 print(profiler.do_bench(input_tensors=[a, index, s, b], quantiles=[0.5], backend="wall") > 0)
 print(timing.is_usable())
 """

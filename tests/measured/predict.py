@@ -21,6 +21,8 @@ HERE = Path(__file__).resolve().parent
 
 FILES = (
     "h200_tileops",
+    "h100_sweep",
+    "h100_examples",
     "tirx_b200",
     "library_tilelang",
     "library_tvm",

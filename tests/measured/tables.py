@@ -66,6 +66,30 @@ DEVICES = {
     "NVIDIA A10G": "a10g",
 }
 
+# Tables of ``tirlens measure``, and the family of a kernel by a part of its file and call.
+OWN = ("h100_sweep.csv", "h100_examples.csv")
+_OWN_FAMILIES = {
+    "split_k": "gemm",
+    "matmul": "gemm",
+    "gemm": "gemm",
+    "attention_tilelang": "attention",
+    "attention_sink": "attention",
+    "block_causal": "attention",
+    "flash_attention": "attention",
+    "deepseek_mla": "mla_decode",
+    "deepseek_v4": "sparse_attention",
+    "linear_attention": "linear_attention",
+    "gdn": "linear_attention",
+    "kda": "linear_attention",
+    "add(": "elementwise",
+    "transpose": "transpose",
+    "softmax": "softmax",
+    "norm": "norm",
+    "test_convert": "quant",
+    "deepseek_mhc": "norm",
+    "engram": "reduction",
+}
+
 # Boards that differ from their kind.
 BOARDS = {
     "h200-1500-mhz": HERE / "h200_1500_mhz.toml",
@@ -170,6 +194,8 @@ def measurements(table: str) -> dict[int, Measurement]:
         rows = list(csv.DictReader(file))
     if table == "h200_tileops.csv":
         return {number: _tileops(number, row) for number, row in enumerate(rows)}
+    if table in OWN:
+        return {number: _own(table, number, row) for number, row in enumerate(rows)}
     smallest: dict[tuple[str, str], float] = {}
     for row in rows:
         if row["source"] == "llmcompass_hw":
@@ -226,6 +252,33 @@ def _tileops(number: int, row: Mapping[str, str]) -> Measurement:
         flop=float(row["algorithmic_flop"] or 0),
         bytes=float(row["algorithmic_bytes"] or 0),
         peak=f"tensor.{dtype}" if tensor else "fp32",
+    )
+
+
+def _own(table: str, number: int, row: Mapping[str, str]) -> Measurement:
+    """A kernel that this project has measured: a tile configuration of the sweep, or an example.
+
+    The time of a product per iteration of its loop has confirmed a constant: the sweep is fitted.
+    """
+    place = f"{row['file']} {row['call']}"
+    family = next(name for part, name in _OWN_FAMILIES.items() if part in place)
+    measured_s = float(row["measured_s"])
+    is_sweep = table == "h100_sweep.csv"
+    return Measurement(
+        table=table,
+        row=number,
+        source=table.removesuffix(".csv"),
+        device_id=DEVICES[row["measured_device"]],
+        klass=_class(family, measured_s),
+        family=f"{table.removesuffix('.csv')}/{family}",
+        half="fitted" if is_sweep else "held out",
+        problem=f"{row['kernel']} {row['call'].partition('block')[0]}",
+        name=row["call"],
+        measured_s=measured_s,
+        harness_s=0.0,
+        flop=None,
+        bytes=None,
+        peak="",
     )
 
 

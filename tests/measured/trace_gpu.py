@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from factbook import Factbook
+
 from tirlens import pipeline, source
 from tirlens.pipeline import Options
 from tirlens_worker import analysis

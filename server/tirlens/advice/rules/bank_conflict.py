@@ -4,8 +4,8 @@ What it finds
 -------------
 An array of shared memory with rows whose length maps several threads of a warp to the same bank.
 The rule looks at arrays that single threads index (`T.alloc_buffer(..., scope="shared")` in
-TVMScript), in kernels whose shared memory is busy for at least 10 % of the time. tilelang swizzles
-its shared arrays itself, so its kernels are left out.
+TVMScript), and at tilelang's arrays (`T.alloc_shared`) except for the operands of products, which
+tilelang swizzles, in kernels whose shared memory is busy for at least 10 % of the time.
 
 Why it costs time
 -----------------
@@ -58,7 +58,7 @@ from tirlens.model.dtypes import byte_count
 from tirlens.model.gpu.mapping.array_mappings import have_no_more_wavefronts
 from tirlens.model.report import Advice
 from tirlens.source.edits import LongerRows
-from tirlens_worker.facts import Buffer
+from tirlens_worker.facts import Buffer, Gemm
 
 BANK_BYTES = 4
 #: Shared memory that is busy for less of the time cannot hold the kernel up noticeably.
@@ -70,8 +70,10 @@ PADDINGS = (1, 2, 4, 8, 16)
 def check(question: Question) -> Iterator[Advice]:
     facts = question.facts
     busy = question.report.utilisation.get("shared", 0.0)
-    if facts.framework == "tilelang" or busy < LEAST_BUSY:
+    if busy < LEAST_BUSY:
         return
+    is_tilelang = facts.framework == "tilelang"
+    routes = {"thread", "tile", "async"} if is_tilelang else {"thread"}
     for buffer in facts.buffers:
         shared = buffer.scope in ("shared", "shared.dyn") and buffer.alias_of is None
         if not shared or len(buffer.shape) < 2 or buffer.strides:
@@ -82,7 +84,9 @@ def check(question: Question) -> Iterator[Advice]:
             for access in statement.accesses
             if access.buffer == buffer.id
         ]
-        if not touching or any(access.route != "thread" for _, access in touching):
+        if not touching or any(access.route not in routes for _, access in touching):
+            continue
+        if is_tilelang and any(isinstance(statement, Gemm) for statement, _ in touching):
             continue
         size = byte_count(1, buffer.dtype) or BANK_BYTES
         word = max(max(access.lanes for _, access in touching), BANK_BYTES // size, 1)

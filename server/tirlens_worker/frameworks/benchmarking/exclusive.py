@@ -6,11 +6,11 @@ import contextlib
 import getpass
 import os
 import tempfile
-from typing import Iterator
+from typing import Generator
 
 
 @contextlib.contextmanager
-def exclusive() -> Iterator[None]:
+def exclusive() -> Generator[None, None, None]:
     """Wait until no other process of this user measures, and measure alone.
 
     The lock ends with its process.  Windows has no such lock: there nothing waits.

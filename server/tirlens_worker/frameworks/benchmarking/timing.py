@@ -84,7 +84,7 @@ def _tilelang(
 
 
 def compiled_by_tilelang(prim_func: Any, **how: Any) -> Any:
-    """tilelang's profiler of the kernel, compiled with the options of its source; `how` overrides."""
+    """tilelang's profiler of a kernel that is compiled with the options of its source and `how`."""
     attributes = dialect.attributes(prim_func)
     options: Mapping[Any, Any] = attributes.get(PASS_CONFIGS) or {}
     flags = [str(flag) for flag in attributes.get(COMPILE_FLAGS) or ()]
@@ -99,7 +99,7 @@ def compiled_by_tilelang(prim_func: Any, **how: Any) -> Any:
 def tilelang_arguments(
     profiler: Any, prim_func: Any, facts: KernelFacts, sizes: Mapping[str, int]
 ) -> List[Any]:
-    """Arguments of a compiled kernel on its device."""
+    """Arguments of a compiled kernel on its device, without the arrays that it allocates itself."""
     torch = importlib.import_module("torch")
     new_param = importlib.import_module("tilelang.engine.param").KernelParam
     parameter_dtypes = {str(parameter.dtype): parameter.dtype for parameter in profiler.params}
@@ -111,7 +111,9 @@ def tilelang_arguments(
             torch.randint(0, below, shape, out=values)
         return values
 
-    return arguments(prim_func, facts, sizes, new_array)
+    given = arguments(prim_func, facts, sizes, new_array)
+    results = {index % len(given) for index in profiler.result_idx or ()}
+    return [value for number, value in enumerate(given) if number not in results]
 
 
 def _launch_ms(profiler: Any, given: Sequence[Any], median_ms: float) -> float:

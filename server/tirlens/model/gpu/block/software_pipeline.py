@@ -147,7 +147,7 @@ def time_pipelined_loop(
             refill_s = handover_s + max(
                 max(load_latency_s(leaf, context.device) for leaf in together)
                 + (transfer_time_s(together, context) + in_use_s) / iterations
-                for together, in_use_s in _loads_by_use(loads, rest)
+                for together, in_use_s in loads_by_use(loads, rest)
             )
         steady_s = max(compute_s, transfer_s, refill_s / stages)
     total_s = executions * (first_s + max(trip_count - 1.0, 0.0) * steady_s)
@@ -162,7 +162,7 @@ def time_pipelined_loop(
     return _attribute_waits(loop, rest, (exposed_s, total_s, startup_s), context)
 
 
-def _loads_by_use(
+def loads_by_use(
     loads: Sequence[StatementCost], computation: Sequence[TimedNode]
 ) -> Iterator[tuple[list[StatementCost], float]]:
     """The loads that the same code uses, with seconds from its begin to its end.

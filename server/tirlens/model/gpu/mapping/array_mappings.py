@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tirlens_worker.facts import Buffer
+from tirlens_worker.facts import Buffer, Gemm
 
 from ...tree.node import StatementCost
 from ...tree.thread_mapping import MemoryRequest, ThreadMapping
@@ -27,6 +27,13 @@ def map_array_accesses(
         The arrays of the kernel by id, and the framework of its facts.
     """
     buffers = {**buffers, array.id: array}
+    operands = frozenset(
+        access.buffer
+        for leaf in leaves
+        if isinstance(leaf.source, Gemm)
+        for access in leaf.source.accesses
+        if access.mode == "read"
+    )
     found: dict[object, ThreadMapping] = {}
     for leaf in leaves:
         accesses = leaf.source.accesses
@@ -41,6 +48,7 @@ def map_array_accesses(
                 leaf.threads,
                 leaf.accumulators,
                 framework=framework,
+                operands=operands,
             )
     return tuple(found.values())
 
