@@ -227,6 +227,54 @@ def test_a_function_that_stands_alone_has_assumed_sizes(run_tilelang: Run) -> No
     assert facts.assumed == {"N": 4096}
 
 
+SCORES = """
+@T.prim_func(s_tir=True)
+def scores(a: T.handle, b: T.handle, c: T.handle):
+    batch = T.int32()
+    seq_len = T.int32()
+    A = T.match_buffer(a, (batch, seq_len, 4096), "float32")
+    B = T.match_buffer(b, (batch, seq_len, 4096), "float32")
+    C = T.match_buffer(c, (batch, seq_len), "float32")
+    for i, m, n, k in T.grid(batch, seq_len, seq_len, 4096):
+        with T.sblock("update"):
+            C[i, m] = C[i, m] + A[i, m, k] * B[i, n, k]
+"""
+
+
+def test_assumed_sizes_are_not_of_more_work_than_kernels_do(run_tvm: Run) -> None:
+    facts = _only(run_tvm(TVM + SCORES))
+    work = facts.assumed["batch"] * facts.assumed["seq_len"] ** 2 * 4096
+    assert 1e9 < work < 5e12
+
+
+GROUPED = """
+from tvm.relax.frontend.nn import Tensor, op
+
+def grouped(x: Tensor, w: Tensor, tile: int = 64):
+    groups, columns, k = w.shape
+
+    @T.prim_func(s_tir=True)
+    def scale(A: T.Buffer((x.shape[0], k), "float32"), B: T.Buffer((x.shape[0], k), "float32")):
+        for i, j in T.grid(x.shape[0], k):
+            with T.sblock("scale"):
+                B[i, j] = A[i, j] * 2.0
+
+    def schedule():
+        sch = tvm.s_tir.Schedule(scale)
+        sch.bind(sch.get_loops(sch.get_sblock("scale"))[0], "blockIdx.x")
+        return sch.mod["main"]
+
+    return op.tensor_ir_op(schedule(), "grouped", args=[x], out=x)
+"""
+
+
+def test_a_schedule_inside_a_function_of_arrays_is_given_arrays(run_tvm: Run) -> None:
+    result = run_tvm("import tvm\n" + TVM + GROUPED)
+    assert result.kernels and not result.problems
+    shapes = {buffer.shape for facts in result.kernels for buffer in facts.buffers}
+    assert shapes == {(4096, 4096)}
+
+
 def test_all_required_calls_are_analysed(run_tilelang: Run) -> None:
     calls = ("add(256)", "add(N=512)", "add('x', 1, 2, 3)")
     directives = "".join(f"# tirlens: {call}\n" for call in calls)

@@ -72,10 +72,15 @@ def takes_self(definition: Optional[Definition]) -> bool:
     return bool(arguments) and arguments[0].arg == "self"
 
 
-def calls_around(document: Document, request: KernelRequest, divisor: int = 1) -> Iterator[Call]:
+def calls_around(
+    document: Document,
+    request: KernelRequest,
+    namespace: Mapping[str, Any],
+    divisor: int = 1,
+) -> Iterator[Call]:
     """Calls of the function in which a local kernel is defined, with assumed arguments.
 
-    Large sizes are divided by `divisor`.
+    `namespace` has the names of the function's module. Large sizes are divided by `divisor`.
     """
     path = document.definitions_along(request.local_to or "", request.span.line)
     choices = listed_values.choices_of(path[-1]) if path else {}
@@ -90,8 +95,9 @@ def calls_around(document: Document, request: KernelRequest, divisor: int = 1) -
         for name in required_around(document, request)
     ]
     for values in assumed_values.attempts(parameters, request.hints, request.bindings, divisor):
-        assumed = _assumed_arguments(values, request)
-        values = _with_device(values)
+        arrays = _arrays_around(path[-1] if path else None, values, namespace)
+        assumed = _assumed_arguments(dict(values, **arrays), request)
+        values = _with_device(dict(values, **arrays))
         words = ", ".join("{}={}".format(name, text) for name, text in values.items())
         source = "assumed" if values else "module-level"
         text = "{}({})".format(request.local_to, words)
@@ -181,6 +187,26 @@ def _new_arrays(
     for name in listed_values.arrays_of(definition) & set(values) - set(hints):
         kinds[name] = array_class(namespace)
     arrays = {name: kind for name, kind in kinds.items() if kind}
+    others = {name: text for name, text in values.items() if name not in arrays}
+    return new_arrays(definition, arrays, others, namespace) if arrays else {}
+
+
+def _arrays_around(
+    definition: Optional[Definition], values: Mapping[str, str], namespace: Mapping[str, Any]
+) -> Mapping[str, str]:
+    """New arrays for the parameters in `values` that `definition` uses as relax's arrays."""
+    if not isinstance(definition, ast.FunctionDef):
+        return {}
+    own = array_class(namespace)
+    if own is None:
+        return {}
+    written = {name: written_type(definition, name) for name in values}
+    read = listed_values.arrays_of(definition)
+    arrays = {
+        name: own
+        for name, kind in written.items()
+        if kind == own or (kind is None and name in read)
+    }
     others = {name: text for name, text in values.items() if name not in arrays}
     return new_arrays(definition, arrays, others, namespace) if arrays else {}
 

@@ -3,7 +3,8 @@
 A TVMScript function is often written for any size: ``n = T.int32()``, a ``T.handle`` with
 ``match_buffer``, a scalar parameter that bounds a loop. A size comes from the argument of that
 name in the kernel's call, from a value that the file gives to the name, or from the name itself.
-Sizes that are not from the call become smaller until the kernel's arrays fit the device.
+Sizes that are not from the call become smaller until the kernel's arrays fit the device, and it
+does as little work as kernels of programs do.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from ..program import execution, fake_gpu
 from ..program.load import Loaded
 from ..protocol import KernelRequest
 from . import assumed_values
-from .device_fit import USUAL_SHARE
+from .device_fit import LONGEST_S, USUAL_SHARE
+from .plausible_work import work_time_s
 
 # Of a dimension whose name says nothing.
 _UNNAMED = 1024
@@ -47,7 +49,12 @@ def assumed_sizes(loaded: Loaded, request: KernelRequest, facts: KernelFacts) ->
         if name not in fixed
     }
     limit_bytes = fake_gpu.current().memory_bytes * USUAL_SHARE
-    while free and _array_bytes(facts, {**facts.sizes, **fixed, **free}) > limit_bytes:
+
+    def is_unusual() -> bool:
+        sizes = {**facts.sizes, **fixed, **free}
+        return _array_bytes(facts, sizes) > limit_bytes or work_time_s(facts, sizes) > LONGEST_S
+
+    while free and is_unusual():
         largest = max(free, key=lambda name: free[name])
         if free[largest] <= _SMALLEST:
             break

@@ -142,7 +142,8 @@ class BuiltTracer:
             text = _on_object(candidate.expression, name)
             yield Call(text, candidate.source, candidate.assumed)
         if request.allow_assumed and assumed_calls.required_around(self._loaded.document, request):
-            calls = assumed_calls.calls_around(self._loaded.document, request)
+            names = self._loaded.namespace
+            calls = assumed_calls.calls_around(self._loaded.document, request, names)
             for call, _ in zip(calls, range(_MAX_ASSUMED_CALLS)):
                 yield call._replace(text=_on_object(call.text, name))
 

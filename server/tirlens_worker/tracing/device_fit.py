@@ -12,7 +12,7 @@ from .plausible_work import work_time_s
 #: Of the device's memory. Tests and benchmarks of libraries allocate several arrays beside these.
 USUAL_SHARE = 1 / 8
 # Of the work alone: the launch of a kernel takes longer than the least.
-_SHORTEST_S, _LONGEST_S = 2e-8, 0.05
+_SHORTEST_S, LONGEST_S = 2e-8, 0.05
 
 
 def is_launchable(function: Any) -> bool:
@@ -52,4 +52,4 @@ def has_usual_work(function: Any, hints: Mapping[str, Tuple[str, ...]]) -> Tuple
         time_s = work_time_s(facts, sizes)
     except Exception:
         return True, True
-    return time_s <= _LONGEST_S, time_s >= _SHORTEST_S
+    return time_s <= LONGEST_S, time_s >= _SHORTEST_S

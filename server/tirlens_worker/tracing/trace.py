@@ -150,7 +150,7 @@ class Tracer:
     def _calls(self, request: KernelRequest, value: Any, divisor: int) -> Iterator[Call]:
         document = self._loaded.document
         if request.local_to:
-            return assumed_calls.calls_around(document, request, divisor)
+            return assumed_calls.calls_around(document, request, self._loaded.namespace, divisor)
         return assumed_calls.calls(document, value, request.name, request, divisor)
 
     def _failure_outcome(
