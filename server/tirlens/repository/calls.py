@@ -36,9 +36,11 @@ from tirlens.repository.values import (
     Super,
     Unknown,
     Value,
+    is_plain,
 )
 from tirlens.source.module_names import parameter_defaults
 
+_MAX_RECURSION = 3
 # Methods of a jitted function that take the kernel's own arguments.
 _SAME_ARGUMENTS = ("compile", "get_tir", "get_kernel_source")
 
@@ -203,7 +205,7 @@ def _instantiate(
         created = machine.call(creator, [made, *positional], named)
         if not isinstance(created, (Unknown, Instance)):
             return created
-    instance = Instance(made)
+    instance = Instance(made, arguments=(tuple(positional), named))
     initializer = class_attribute(machine, made.lineage(), "__init__", instance)
     if isinstance(initializer, Function):
         machine.call(initializer, positional, named)
@@ -252,7 +254,13 @@ def _execute(
     frame.names.update(_arguments(machine, node, positional, named, function.frame))
     if isinstance(node, ast.Lambda):
         return machine.value(node.body, frame)
+    if machine.running[node] >= _MAX_RECURSION and not all(
+        is_plain(item) for item in (*positional, *named.values())
+    ):
+        # Its end depends on what is not known.
+        return UNKNOWN
     machine.call_depth += 1
+    machine.running[node] += 1
     place = machine.place
     try:
         machine.block(node.body, frame)
@@ -266,6 +274,7 @@ def _execute(
         return frame.possible_return
     finally:
         machine.call_depth -= 1
+        machine.running[node] -= 1
         machine.place = place
     return frame.yields or None
 
@@ -301,13 +310,19 @@ def _record(
     machine: Machine, function: Function, positional: list[Value], named: dict[str, Value]
 ) -> GoalCall:
     node = function.node
-    given = _arguments(machine, node, positional, named, function.frame)
-    places = [item.arg for item in (*node.args.posonlyargs, *node.args.args)]
+    parameters = [item.arg for item in (*node.args.posonlyargs, *node.args.args)]
+    is_method = function.is_bound and parameters[:1] in (["self"], ["cls"])
+    places = parameters[1:] if is_method else parameters
+    bound = [function.self_, *positional] if is_method else positional
+    given = _arguments(machine, node, bound, named, function.frame)
+    if is_method:
+        del given[parameters[0]]
     passed = {*places[: len(positional)], *named}
     missing = frozenset(name for name, value in given.items() if not _is_complete(value))
     known = {k: v for k, v in given.items() if k in passed and k not in missing}
     goal = (function.frame.module.path, function.dotted_name)
     call = GoalCall(goal, known, missing, *machine.place)
+    call.self_ = function.self_ if is_method else None
     call.made = functools.cache(lambda: _kernel_of(machine, function, positional, named))
     machine.calls.append(call)
     return call

@@ -54,7 +54,7 @@ def _constant(machine: Machine, node: ast.Constant, frame: Frame) -> Value:
 def _name(machine: Machine, node: ast.Name, frame: Frame) -> Value:
     current: Frame | None = frame
     while current is not None:
-        if node.id in current.names:
+        if node.id in current.names and (current is frame or not current.is_class):
             return current.names[node.id]
         current = current.parent
     if node.id == "__name__":

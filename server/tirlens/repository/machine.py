@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -52,6 +53,8 @@ class Machine:
         self.calls: list[GoalCall] = []
         self.depth: int = 0
         self.call_depth = 0
+        # How often each function is being executed.
+        self.running: Counter[ast.AST] = Counter()
         self.try_depth: int = 0
         self.place: tuple[str, int, int] = ("", 0, 0)
         self.data_files = modules.data_files

@@ -48,7 +48,22 @@ class Renderer:
         if call.missing:
             raise UnknownValueError(", ".join(sorted(call.missing)))
         named = ", ".join(f"{key}={self.text(item)}" for key, item in call.arguments.items())
+        if isinstance(call.self_, Instance):
+            name = f"{self._object(call.self_)}.{name.rpartition('.')[2]}"
         return f"{name}({named}){self._second_call(call)}"
+
+    def _object(self, value: Instance) -> str:
+        """A construction of an object with its arguments.
+
+        Raises:
+            UnknownValueError: an argument is not known.
+        """
+        if value.arguments is None:
+            raise UnknownValueError("an object that was made in an unknown way")
+        positional, named = value.arguments
+        words = [self.text(item) for item in positional]
+        words += [f"{key}={self.text(item)}" for key, item in named.items()]
+        return f"{self._class_name(value.of)}({', '.join(words)})"
 
     def text(self, value: Value) -> str:
         """A value as source text.

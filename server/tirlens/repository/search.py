@@ -39,7 +39,7 @@ _MAX_CALLS = 8
 _MAX_VALUES = 4
 _MAX_DEPTH = 5
 _MAX_FILES_OF_A_NAME = 40
-_MAX_ROOTS = 60
+_MAX_ROOTS, _MAX_DIRECT = 60, 4
 _ROOTS_OF_ANOTHER = 5
 _MAX_CASES = 6
 # Processor time for the calls of one kernel, for those of another of its file, and at most.
@@ -165,7 +165,8 @@ def _root_files(
     found when the thread's processor time is at `deadline` has to do.
     """
     target = targets[0]
-    pending = {(target.name.split(".")[-1], target.path) for target in targets}
+    # Callers of a method name its class, or something that depends on it.
+    pending = {(target.name.split(".")[0], target.path) for target in targets}
     seen: set[tuple[str, str]] = set()
     files: dict[str, int] = {}
     for depth in range(_MAX_DEPTH):
@@ -182,6 +183,9 @@ def _root_files(
                     following |= {(user, path) for user in users if not user.startswith("__")}
         pending = following
     ordered = sorted(files, key=lambda path: (_order(path, target), files[path]))
+    # Files on long ways may take all the time: some that call the target themselves come first.
+    direct = [path for path in ordered if files[path] == 0 and path != target.path][:_MAX_DIRECT]
+    ordered = [*direct, *(path for path in ordered if path not in direct)]
     return ordered[: _MAX_ROOTS + _ROOTS_OF_ANOTHER * (len(targets) - 1)]
 
 

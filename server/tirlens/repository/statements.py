@@ -214,7 +214,7 @@ def _class_def(machine: Machine, node: ast.ClassDef, frame: Frame) -> None:
     bases = tuple(machine.value(base, frame) for base in node.bases)
     keywords = {item.arg: machine.value(item.value, frame) for item in node.keywords}
     made = Class(node, frame, bases, keywords.get("metaclass", UNKNOWN))
-    inside = Frame(frame.module, made.names, frame)
+    inside = Frame(frame.module, made.names, frame, is_class=True)
     frame.names[node.name] = made
     machine.run(lambda: machine.block(node.body, inside))
     for name, value in made.names.items():

@@ -48,7 +48,8 @@ class External:
 class Frame:
     """The names of one execution of a module, a function or a class.
 
-    `possible_return` is the value of a return in a branch that may not be taken.
+    `possible_return` is the value of a return in a branch that may not be taken. The names of a
+    class (`is_class`) are not those of its methods.
     """
 
     module: ModuleScope
@@ -56,6 +57,7 @@ class Frame:
     parent: Frame | None = None
     yields: list[Value] = field(default_factory=list[Any])
     possible_return: Value = UNKNOWN
+    is_class: bool = False
 
 
 @dataclass(eq=False, repr=False)
@@ -162,10 +164,11 @@ class Class:
 
 @dataclass(eq=False, repr=False)
 class Instance:
-    """An object of a class of the repository."""
+    """An object of a class of the repository; `arguments` are those that it was made with."""
 
     of: Class
     attributes: dict[str, Value] = field(default_factory=dict[str, Any])
+    arguments: tuple[tuple[Value, ...], dict[str, Value]] | None = None
 
 
 @dataclass(frozen=True)
@@ -236,7 +239,7 @@ class GoalCall:
 
     `arguments` are the known arguments by parameter, `missing` the parameters without a value,
     `line` the line of the call in the file `path`, `inner` the arguments of a call of the result.
-    `made` evaluates the kernel itself.
+    `made` evaluates the kernel itself, `self_` is the object whose method is called.
     """
 
     goal: tuple[str, str]
@@ -247,6 +250,7 @@ class GoalCall:
     column: int
     inner: tuple[list[Value], dict[str, Value]] | None = None
     made: Callable[[], Value] = lambda: UNKNOWN
+    self_: Value = None
 
 
 def is_known(value: Value) -> bool:

@@ -94,6 +94,41 @@ CASES = {
         },
         ("scale(n=512, block=512)", "scale(n=200)"),
     ),
+    "a method with the name of what it calls": Case(
+        {
+            "bench.py": """
+            from package.kernel import scale
+
+            class Builder:
+                size = 256
+                other = size * 2
+
+                def scale(self, n=other):
+                    return scale(n)
+
+            Builder().scale()
+            """
+        },
+        ("scale(n=512)",),
+    ),
+    "a recursion whose end is not known": Case(
+        {
+            "bench.py": """
+            from package.kernel import scale
+
+            def simplify(value):
+                if isinstance(value, str):
+                    return simplify(unknown(value))
+                if callable(value):
+                    return simplify(value())
+                return [simplify(item) for item in (value, value.body, value.parts)]
+
+            simplify(made())
+            scale(128)
+            """
+        },
+        ("scale(n=128)",),
+    ),
     "a kernel that is compiled before it is called": Case(
         {"bench.py": "from package.kernel import scale\nscale.compile(64, block=32)\n"},
         ("scale(n=64, block=32)",),
@@ -543,6 +578,44 @@ def test_the_calls_of_a_small_repository(case: Case, tmp_path: Path) -> None:
     assert tuple(call.expression for call in found.calls) == case.calls
     if case.bindings:
         assert found.calls[0].bindings == case.bindings
+
+
+METHOD = """
+from dataclasses import dataclass
+import tilelang
+import tilelang.language as T
+
+@dataclass
+class Scheduler:
+    columns: int
+    transposed: bool = False
+
+    def build(self, block=64, threads=128):
+        assert self.transposed
+
+        @T.prim_func
+        def main(A: T.Tensor((self.columns,), "float16")):
+            with T.Kernel(self.columns // block, threads=threads) as i:
+                A[i] = 0.0
+        return main
+
+    def build_default(self):
+        return self.build(threads=256)
+"""
+
+
+def test_a_method_is_called_on_an_object_with_its_arguments(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(METHOD)
+    text = "from kernel import Scheduler\nScheduler(512, transposed=True).build_default()\n"
+    (tmp_path / "test_it.py").write_text(text + "Scheduler(1024, True).build(32)\n")
+    index = WordIndex(tmp_path, tmp_path / "store.sqlite")
+    index.refresh()
+    target = Target("kernel.py", "Scheduler.build")
+    calls = [call.expression for call in find_calls(index, [target])[target].calls]
+    assert sorted(calls) == [
+        "Scheduler(1024, True).build(block=32)",
+        "Scheduler(512, transposed=True).build(threads=256)",
+    ]
 
 
 def test_several_kernels_of_a_file_in_one_search(tmp_path: Path) -> None:
