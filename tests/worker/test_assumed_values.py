@@ -30,6 +30,8 @@ from tirlens_worker.tracing.listed_values import (
         ("seq_len", "4096"),
         ("seqlen_kv", "4096"),
         ("batch", "8"),
+        ("n_expand", "4"),
+        ("sinkhorn_repeat", "10"),
         ("heads", "32"),
         ("num_heads", "32"),
         ("head_kv", "8"),

@@ -312,7 +312,8 @@ def _call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
         if keyword.arg is not None:
             named[keyword.arg] = value
         elif isinstance(value, dict):
-            named |= {str(k): v for k, v in cast("dict[Any, Value]", value).items()}
+            items = cast("dict[Any, Value]", value).items()
+            named |= {key: item for key, item in items if isinstance(key, str)}
     if isinstance(function, External) and function.path == "builtins.super":
         return super_of(machine, frame)
     machine.place = (frame.module.path, node.lineno, node.col_offset)

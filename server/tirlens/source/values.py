@@ -164,6 +164,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "math.log2": math.log2,
     "math.prod": math.prod,
     "math.gcd": math.gcd,
+    "math.isqrt": math.isqrt,
+    "math.log": math.log,
+    "math.exp": math.exp,
+    "divmod": divmod,
+    "pow": _power,
 }
 
 

@@ -100,7 +100,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"(window|local|sliding)(_size|_window)?", ("None", "1024")),
     (r"(stride|st|pad(ding)?|dilation)(_?[dhw])?", ("1",)),
     # Streams of hyper-connections: DeepSeek's mHC has four.
-    (r"(n_?)?hc(_mult)?", ("4",)),
+    (r"(n_?)?hc(_mult)?|n_?(expand|streams?)", ("4",)),
     (r"(kernel|filter)(_?size|_?[dhw])?|k[dhw]", ("3",)),
     (
         r"(is_?|use_?|with_?|has_?|enable_?|do_?|no_?|return_?|need_?|should_?|store_|save_).*|.*(causal|mask(ed)?|verbose)",
@@ -115,6 +115,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"target", ('"cuda"',)),
     (r"((num|n|max|total)_?)?sms?(_?(count|num))?|num_ctas?(_.*)?", SM_COUNT),
     (r"(n|num)_?(iters?|iterations?|steps?|repeats?|rep|layers?|rounds?)", ("1", "10")),
+    (r".*_(iters?|iterations?|repeats?|rounds?)", ("10", "1")),
     (r"swizzle.*|panel.*", ("8", "10")),
     (
         r"(total|packed|cu|u)_?(q|kv|k|s|t|len.*|seq.*|kv?_?len.*|q_?len.*)",

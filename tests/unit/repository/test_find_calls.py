@@ -129,6 +129,23 @@ CASES = {
         },
         ("scale(n=128)",),
     ),
+    "a result that is called with names that are not known": Case(
+        {
+            "bench.py": """
+            from package.kernel import scale
+
+            def run(config):
+                scale(32)(**config)
+
+            run({key: 1 for key in [unknown()]})
+            """
+        },
+        ("scale(n=32)",),
+    ),
+    "integers by functions of math": Case(
+        {"bench.py": "import math\nfrom package.kernel import scale\nscale(math.isqrt(4097))\n"},
+        ("scale(n=64)",),
+    ),
     "a kernel that is compiled before it is called": Case(
         {"bench.py": "from package.kernel import scale\nscale.compile(64, block=32)\n"},
         ("scale(n=64, block=32)",),
