@@ -19,6 +19,7 @@ CODE_SERVER = "4.139.1"
 NODE = "24.21.0"
 PLAYWRIGHT = "1.65.1"
 VSCE = "3.6.2"
+AXE = "4.14.1"
 
 _ARCHITECTURES = {"x86_64": "x64", "aarch64": "arm64"}
 _NODE_PACKAGE = f"node-{sys.platform}-{_ARCHITECTURES.get(platform.machine(), platform.machine())}"
@@ -74,6 +75,17 @@ def install() -> Editor:
 
     name = f"code-server-{CODE_SERVER}-node-{NODE}-playwright-{PLAYWRIGHT}-vsce-{VSCE}"
     return at(once(name, lambda folder: _fill(at(folder))))
+
+
+def axe(editor: Editor) -> Path:
+    """The file of axe-core."""
+    name = f"axe-core-{AXE}"
+
+    def fill(folder: Path) -> None:
+        command = ["npm", "install", "--ignore-scripts", f"axe-core@{AXE}"]
+        run(command, folder, editor.environment())
+
+    return once(name, fill) / "node_modules/axe-core/axe.min.js"
 
 
 def _fill(editor: Editor) -> None:

@@ -2,7 +2,7 @@
 // prints one JSON line for each scenario: its name, whether it held, and what was seen.
 
 import assert from "node:assert/strict";
-import { access, writeFile } from "node:fs/promises";
+import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SECONDS, until, withBrowser } from "./window.mjs";
 
@@ -15,6 +15,14 @@ const VERDICT = new RegExp(String.raw`^${TIME}( \(.+\))? \| (\w+ \d+% busy|waits
 const HINT = new RegExp(String.raw`${TIME} (<?\d[\d.]*%|overlapped)( \| \d[\d.]* [kMGT]?F)?( \| \d[\d.]* [kMGT]?B)?$`);
 /** The longest text of the hints of one line before VS Code cuts it. */
 const LONGEST_HINT = 43;
+
+/** The names of VS Code's themes, and the class that a panel has in each. */
+const THEMES = [
+  ["Dark Modern", "vscode-dark"],
+  ["Dark High Contrast", "vscode-high-contrast"],
+  ["Light High Contrast", "vscode-high-contrast-light"],
+  ["Light Modern", "vscode-light"],
+];
 
 async function sees(window, kernel) {
   const lens = (await window.lenses(VERDICT)).find((text) => VERDICT.test(text));
@@ -211,6 +219,66 @@ function scenariosOfTrusted(window) {
       await window.status(/h100-sxm/);
       return sees(window, tilelang);
     },
+    "a baseline stands beside the last save": async () => {
+      await window.closeTab("TIRLens: ");
+      await window.command("TIRLens: Pin Baseline");
+      await window.choose("The saved file");
+      const pinned = await window.notice(/compared with pinned [-\d]+ [:\d]+/);
+      await until("advice of the server that was restarted", 60 * SECONDS, async () => {
+        const actions = await window.codeActions(tilelang.launch);
+        if (actions.some((action) => action.includes("threads=256"))) {
+          return actions;
+        }
+        await window.page.keyboard.press("Escape");
+        return undefined;
+      });
+      await window.chooseAction(/threads=256, saves about/);
+      await window.lineMatching(tilelang.launch, /threads=256/);
+      await window.page.keyboard.press("Control+S");
+      const lens = await lensText(window, /\(-\d+%, baseline -\d+%\)/);
+      await window.command("TIRLens: Clear Baseline");
+      await lensText(window, /\(-\d+%\)/);
+      await window.page.keyboard.press("Control+Z");
+      await window.page.keyboard.press("Control+S");
+      await window.lineMatching(tilelang.launch, /threads=128/);
+      await lensText(window, /\(\+\d+%\)/);
+      return { pinned, lens };
+    },
+    "what is displayed is one toggle": async () => {
+      const hinted = () => window.hintedLines(HINT);
+      const lenses = () => window.page.locator(".codelens-decoration a").count();
+      const toggled = async (notice) => {
+        await window.command("TIRLens: Display More or Less");
+        await window.notice(notice);
+      };
+      const becomes = (what, ask) => until(what, 15 * SECONDS, async () => ((await ask()) ? true : undefined));
+      const all = await hinted();
+      assert.ok(all.length > 3 && (await lenses()) > 0, `${all.length} hints`);
+      await toggled(/hints of the hottest lines only/);
+      await becomes("fewer hints", async () => (await hinted()).length < all.length);
+      const hottest = await hinted();
+      assert.ok(hottest.length > 0 && (await lenses()) > 0, `${hottest.length} hints`);
+      assert.ok(hottest.every((line) => all.includes(line)), "the same hints");
+      assert.ok(hottest.some((line) => line.includes(tilelang.operation)), "of the hottest line");
+      await toggled(/kernels marked by # tirlens: on/);
+      await becomes("nothing is marked", async () => (await lenses()) === 0 && (await hinted()).length === 0);
+      await toggled(/no lenses and no hints/);
+      await becomes("nothing is displayed", async () => (await lenses()) === 0 && (await hinted()).length === 0);
+      await toggled(/lenses and hints of all kernels/);
+      await becomes("all is displayed", async () => (await hinted()).length === all.length && (await lenses()) > 0);
+      return { all, hottest };
+    },
+    "the hottest line is gone to": async () => {
+      const text = await readFile(join(given.folder, tilelang.file), "utf8");
+      const line = text.split("\n").findIndex((one) => one.includes(tilelang.operation)) + 1;
+      await window.page.locator(".monaco-editor .view-line").filter({ hasText: tilelang.launch }).first().click();
+      const place = window.page.locator('[id="status.editor.selection"]');
+      assert.ok(!(await place.innerText()).includes(`Ln ${line},`), "elsewhere before");
+      await window.command("TIRLens: Go to Hottest Line");
+      const notice = await window.notice(new RegExp(`\\d+% of ${tilelang.name}`));
+      await window.notice(new RegExp(`Ln ${line},`));
+      return { line, notice };
+    },
     "a broken file has a squiggle and a problem": async () => {
       await window.openFile(given.broken.file);
       const count = await window.squiggle(given.broken.severity);
@@ -243,10 +311,71 @@ function scenariosOfTrusted(window) {
       await window.lineMatching("T.gemm(", HINT);
       return lens;
     },
+    "a file without a name is analysed": async () => {
+      await window.closeTab("TIRLens: ");
+      const text = await readFile(join(given.folder, tilelang.file), "utf8");
+      await window.command("File: New Untitled Text File");
+      await window.page.locator(".tab.active").filter({ hasText: "Untitled" }).waitFor();
+      await window.page.evaluate((value) => navigator.clipboard.writeText(value), text);
+      await window.page.keyboard.press("Control+V");
+      await window.command("Change Language Mode");
+      await window.choose("Python");
+      await window.page.keyboard.press("Control+1");
+      await window.page.keyboard.press("Control+Home");
+      const { lens } = await sees(window, tilelang);
+      await window.command("TIRLens: Show Report");
+      const frame = await window.webview(/Untitled-\d+[^]*batched_matmul/);
+      const drawn = await frame.locator("svg.chart").count();
+      await window.closeTab("TIRLens: Untitled");
+      return { lens, drawn };
+    },
+    "a virtual document says that it is not analysed": async () => {
+      await window.openFile(tvm.file);
+      await window.status(/h100-sxm/);
+      await window.page.evaluate(() => navigator.clipboard.writeText("from tvm.script import tirx as T\n"));
+      await window.command("File: Compare Active File with Clipboard");
+      await window.page.locator(".monaco-diff-editor .original .view-line").filter({ hasText: "tvm.script" }).first().click();
+      const said = await window.status(/not analysed/);
+      const item = window.page.locator('[id="tirlens.tirlens.status"]');
+      await item.hover();
+      const why = window.page.locator(".monaco-hover").getByText(/Save a copy/);
+      await why.first().waitFor();
+      const text = await why.first().innerText();
+      await window.command("View: Close Editor");
+      await window.status(/h100-sxm/);
+      return { said, text };
+    },
     "a notebook's cell says that it is not analysed": async () => {
       await window.openFile(given.notebook.file);
       await window.page.locator(".notebook-editor .view-line").filter({ hasText: given.notebook.code }).click();
       return window.status(/not analysed/);
+    },
+    "the report is readable in every theme": async () => {
+      const axe = await readFile(given.axe, "utf8");
+      const size = window.page.viewportSize();
+      await window.page.setViewportSize({ width: 1600, height: 3000 });
+      await window.openFile(tilelang.file);
+      await window.command("TIRLens: Show Report");
+      const frame = await window.webview(new RegExp(tilelang.second));
+      await frame.evaluate(axe);
+      const found = {};
+      for (const [theme, kind] of THEMES) {
+        await window.command("Preferences: Color Theme");
+        await window.choose(theme);
+        await frame.locator(`body.${kind}`).waitFor();
+        await window.page.waitForTimeout(SECONDS / 2);
+        await window.screenshot(join(given.screenshots, `report-${kind}.png`));
+        const code = frame.locator("table.lines code").first();
+        const background = await code.evaluate((element) => getComputedStyle(element).backgroundColor);
+        assert.equal(background, "rgba(0, 0, 0, 0)", `code in ${theme}`);
+        const { violations } = await frame.evaluate(() => globalThis.axe.run());
+        found[theme] = violations
+          .filter(({ impact }) => impact === "serious" || impact === "critical")
+          .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).slice(0, 5).join(" ")}`);
+      }
+      await window.page.setViewportSize(size);
+      assert.deepEqual(Object.values(found).flat(), []);
+      return found;
     },
     "the walkthrough has its three steps": async () => {
       await window.command("Welcome: Open Walkthrough...");

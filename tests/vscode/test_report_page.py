@@ -23,13 +23,12 @@ from tirlens.ide.report_page import (
 from tirlens.model import analyze
 from tirlens.model.details import kernel_details
 from tirlens.model.report import Advice
-from vscode.cache import once, run
+from vscode.cache import run
 from vscode.code_server import CLIENT
-from vscode.install import Editor, install
+from vscode.install import axe, install
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-AXE = "4.14.1"
 SERVER_PAGE = CLIENT.parent / "server/tirlens/ide/report_page"
 THEMES: dict[str, dict[str, str]] = {
     "light": {"colorScheme": "light"},
@@ -40,16 +39,6 @@ THEMES: dict[str, dict[str, str]] = {
 WIDTHS = (390, 720, 1440, 2560)
 #: Every width in one theme, and every theme at the width of half a window.
 VIEWS = [*(("light", width) for width in WIDTHS), *((name, 720) for name in list(THEMES)[1:])]
-
-
-def axe(editor: Editor) -> Path:
-    """The file of axe-core."""
-
-    def fill(folder: Path) -> None:
-        command = ["npm", "install", "--ignore-scripts", f"axe-core@{AXE}"]
-        run(command, folder, editor.environment())
-
-    return once(f"axe-core-{AXE}", fill) / "node_modules/axe-core/axe.min.js"
 
 
 def document() -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from vscode.code_server import build_extension, code_server
-from vscode.install import install
+from vscode.install import axe, install
 from vscode.workspace import (
     ALONE,
     BROKEN,
@@ -50,11 +50,17 @@ SCENARIOS = {
         "a lens asks about its own kernel",
         "debug information is copied",
         "restart keeps everything",
+        "a baseline stands beside the last save",
+        "what is displayed is one toggle",
+        "the hottest line is gone to",
         "a broken file has a squiggle and a problem",
         "devices are listed by use, then by vendor and speed",
         "a second device stands beside the first in the report",
         "the sample kernel is analysed before it is saved",
+        "a file without a name is analysed",
+        "a virtual document says that it is not analysed",
         "a notebook's cell says that it is not analysed",
+        "the report is readable in every theme",
         "the walkthrough has its three steps",
     ),
     "untrusted": (
@@ -111,6 +117,7 @@ def _drive(window: str, folder: Path, vsix: Path) -> Outcomes:
             "chromium": str(editor.chromium),
             "screenshots": str(screenshots),
             "marker": str(marker),
+            "axe": str(axe(editor)),
             "alone": ALONE,
             "notebook": NOTEBOOK,
             "slow": SLOW,

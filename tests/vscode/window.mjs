@@ -74,6 +74,12 @@ export class Window {
     return plain(await lines.filter({ hasText: code }).first().innerText());
   }
 
+  /** The code of the visible lines that end in a hint. */
+  async hintedLines(pattern) {
+    const texts = await this.page.locator(".monaco-editor .view-line").allInnerTexts();
+    return texts.map(plain).filter((text) => pattern.test(text)).map((text) => text.replace(pattern, ""));
+  }
+
   /** Waits until the line that contains `code` has a text that matches, and returns that text. */
   async lineMatching(code, pattern, timeout = 30 * SECONDS) {
     return until(`line ${code} matching ${pattern}`, timeout, async () => {
@@ -212,7 +218,23 @@ export class Window {
       return text.includes(base) ? text : undefined;
     });
     await this.page.keyboard.press("Enter");
-    await this.page.locator(".tab.active").filter({ hasText: base }).waitFor();
+    await this.page.locator(`.tab.active[aria-label^="${base}"]`).waitFor();
+  }
+
+  /** Closes the tab whose name begins so. */
+  async closeTab(name) {
+    const tab = this.page.locator(`.tab[aria-label^="${name}"]`);
+    await tab.click({ button: "middle" });
+    await tab.waitFor({ state: "detached" });
+  }
+
+  /** What the status bar says for a while. */
+  async notice(pattern) {
+    const bar = this.page.locator(".part.statusbar");
+    return until(`notice ${pattern}`, 10 * SECONDS, async () => {
+      const text = plain(await bar.innerText());
+      return pattern.test(text) ? pattern.exec(text)[0] : undefined;
+    });
   }
 
   /** Grants trust to the workspace, from the banner of Restricted Mode. */

@@ -49,6 +49,12 @@ export class Reports implements Disposable {
       window.onDidChangeActiveTextEditor((editor) => {
         this.follow(editor);
       }),
+      // Another language makes another document of the text in the same editor.
+      workspace.onDidOpenTextDocument((document) => {
+        if (document === window.activeTextEditor?.document) {
+          this.follow(window.activeTextEditor);
+        }
+      }),
       window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
         const line = selections[0]?.active.line;
         if (line !== undefined && textEditor.document.uri.toString() === this.uri) {
