@@ -232,6 +232,10 @@ function scenariosOfTrusted(window) {
         await window.page.keyboard.press("Escape");
         return undefined;
       });
+      await window.page.keyboard.press("Escape");
+      // Times are compared where both are of the lowered kernel, or both of the source.
+      await window.settledLenses(VERDICT);
+      await window.codeActions(tilelang.launch);
       await window.chooseAction(/threads=256, saves about/);
       await window.lineMatching(tilelang.launch, /threads=256/);
       await window.page.keyboard.press("Control+S");
@@ -320,6 +324,8 @@ function scenariosOfTrusted(window) {
       await window.page.keyboard.press("Control+V");
       await window.command("Change Language Mode");
       await window.choose("Python");
+      // Until it is closed it has the keyboard.
+      await window.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
       await window.page.keyboard.press("Control+1");
       await window.page.keyboard.press("Control+Home");
       const { lens } = await sees(window, tilelang);

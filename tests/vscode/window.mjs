@@ -228,6 +228,19 @@ export class Window {
     await tab.waitFor({ state: "detached" });
   }
 
+  /** The lenses once they have stayed as they are for 5 s: until then kernels are lowered. */
+  async settledLenses(pattern) {
+    let since = Date.now();
+    let before = "";
+    return until("settled lenses", 60 * SECONDS, async () => {
+      const now = (await this.lenses(pattern)).join("\n");
+      if (now !== before) {
+        [before, since] = [now, Date.now()];
+      }
+      return Date.now() - since > 5 * SECONDS ? now : undefined;
+    });
+  }
+
   /** What the status bar says for a while. */
   async notice(pattern) {
     const bar = this.page.locator(".part.statusbar");
