@@ -80,7 +80,7 @@ def main(table: Path, output: Path) -> None:
                 facts = [None] * len(items)
             for (number, row), one in zip(items, facts, strict=True):
                 if one is None:
-                    book.skip(f"{name}")
+                    book.skip(f"the kernel cannot be traced: {name}")
                     continue
                 bindings = dict(word.split("=") for word in row["bindings"].split())
                 book.add(number, [[book.number(one)]], {k: int(v) for k, v in bindings.items()})
