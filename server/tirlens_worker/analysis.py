@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Seque
 
 from . import codec
 from .facts import Caveat, KernelFacts
+from .frameworks import old_tilelang
 from .lines import split_lines
 from .program import compile_targets, defined_values, fake_gpu, load, patches, user_imports
 from .program.document import Document
@@ -170,6 +171,7 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
         )
     return replace(
         facts,
+        caveats=(*facts.caveats, *_arguments_left_out(loaded, request)),
         asks_for_device=fake_gpu.was_queried(),
         assumed=assumed_sizes(loaded, request, facts),
         assumed_arguments=traced.assumed,
@@ -180,6 +182,17 @@ def _remarks(loaded: Loaded, request: KernelRequest) -> Iterator[Caveat]:
     span = request.definition or request.span
     for text in loaded.record_of_builds.remarks(span.line, span.end_line):
         yield Caveat(text, request.span)
+
+
+def _arguments_left_out(loaded: Loaded, request: KernelRequest) -> Iterator[Caveat]:
+    """What the installed framework does not take of the calls in the definition of a kernel."""
+    document = loaded.document
+    path = document.definitions_along(request.name, request.span.line)
+    last = path[-1].end_lineno if path else None
+    first, last = min(path[-1].lineno if path else 0, request.span.line), last or 0
+    for file, line, message in old_tilelang.arguments_left_out():
+        if file == document.path and first <= line <= max(last, request.span.end_line):
+            yield Caveat(message, document.span_of_line(line))
 
 
 def watch_built(loaded: Loaded, request: Analyze) -> None:

@@ -114,8 +114,14 @@ async def _row(
     report, found, search_s, cold_s = await analyse(text)
     warm_s = (await analyse(text + "\n"))[3] if is_warm else None
     memory_bytes = load(arguments.device).dram.bytes
+    kernels = [kernel for kernel in found.kernels if not kernel.off]
+    reported = {kernel.definition for kernel in report.kernels}
+    reported |= {item.kernel for item in report.problems if item.kernel}
+    # Statements of compiler passes, which build kernels from what others pass to them.
+    idle = [k for k in kernels if k.style == "built" and k.name not in reported]
     return {
-        "found": [[kernel.name, kernel.span.line] for kernel in found.kernels if not kernel.off],
+        "found": [[kernel.name, kernel.span.line] for kernel in kernels if kernel not in idle],
+        "idle": [[kernel.name, kernel.span.line] for kernel in idle],
         "kernels": [_kernel(kernel, memory_bytes) for kernel in report.kernels],
         "needs": [[item.kernel, list(item.names), item.reason] for item in report.needs],
         "problems": [
@@ -199,6 +205,8 @@ def _print(folder: str, rows: list[Row]) -> None:
     def row(name: str, value: object) -> None:
         print(f"{name:46} {value}")
 
+    all_rows = rows
+    rows = [one for one in rows if one["found"]]
     kernels = [kernel for one in rows for kernel in one["kernels"]]
     names = [{name for name, _ in one["found"]} for one in rows]
     with_number = [
@@ -211,6 +219,9 @@ def _print(folder: str, rows: list[Row]) -> None:
     without = sum(len(known - reached) for known, _, reached in pairs)
     whole = sum(map(_is_whole, kernels))
     print(f"\n{folder}")
+    row(
+        "files with statements that were not called", sum(bool(one.get("idle")) for one in all_rows)
+    )
     row("files with kernels", len(rows))
     row("  with numbers", _share(sum(map(bool, with_number)), len(rows)))
     row("factories and kernels in the text", sum(map(len, names)))

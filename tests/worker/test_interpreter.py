@@ -142,3 +142,16 @@ def test_a_probe_is_repeated_when_packages_change(tmp_path: Path) -> None:
     now = time.time_ns() + 10**9
     os.utime(tmp_path / "env" / "site-packages", ns=(now, now))
     assert worker_client.probe(python).frameworks == {"tvm": "0.27.0"}
+
+
+def test_tilelangs_copy_of_tvm_is_taken_where_none_has_tvm(tmp_path: Path) -> None:
+    python = _python(tmp_path / "env", TILELANG)
+    found = worker_client.find_interpreter(
+        tmp_path / "a.py", setting=python, framework_hint="tvm", environ={}
+    )
+    assert (found.path, found.problem) == (python, None)
+    bare = _python(tmp_path / "bare")
+    found = worker_client.find_interpreter(
+        tmp_path / "a.py", setting=bare, framework_hint="tvm", environ={}
+    )
+    assert found.problem is not None

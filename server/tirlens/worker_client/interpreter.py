@@ -62,9 +62,9 @@ def find_interpreter(
         if candidate.explicit or _is_suitable(found, framework_hint):
             return _interpreter(candidate, found, framework_hint)
         tried.append((candidate, found))
-    # None has what the file imports; tilelang's own copy of TVM is better than nothing.
+    # None has TVM; tilelang's own copy of it is better than nothing.
     for candidate, found in tried:
-        if found.frameworks and framework_hint is None:
+        if _has_copy(found, framework_hint):
             return _interpreter(candidate, found, framework_hint)
     usable = [item for item in tried if item[1].error is None] or tried
     candidate, found = usable[0]
@@ -89,6 +89,11 @@ def _is_suitable(found: Probe, hint: str | None) -> bool:
     return hint in found.frameworks if hint else bool(found.frameworks)
 
 
+def _has_copy(found: Probe, hint: str | None) -> bool:
+    """Whether an interpreter has the TVM that a file imports as a part of tilelang."""
+    return hint == "tvm" and _is_suitable(found, "tilelang")
+
+
 def _is_too_old(found: Probe) -> bool:
     parts = tuple(int(part) for part in found.python.split(".")[:2] if part.isdigit())
     return parts < _OLDEST_PYTHON
@@ -103,7 +108,7 @@ def _interpreter(candidate: _Candidate, found: Probe, hint: str | None) -> Inter
             f"{candidate.path} ({candidate.why}) is Python {found.python}; "
             "Python 3.8 or newer is needed"
         )
-    elif not _is_suitable(found, hint):
+    elif not _is_suitable(found, hint) and not _has_copy(found, hint):
         missing = hint or "tvm"
         has = ", ".join(f"{name} {version}" for name, version in found.frameworks.items())
         message = (

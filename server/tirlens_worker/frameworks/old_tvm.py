@@ -45,6 +45,7 @@ _RENAMED: Dict[str, Tuple[str, ...]] = {
     "Block": ("SBlock",),
     "BlockRealize": ("SBlockRealize",),
     "BlockScope": ("SBlockScope",),
+    "BlockRV": ("SBlockRV",),
     "BlockDependenceInfo": ("SBlockDependenceInfo",),
 }
 _TARGET_ATTRIBUTES = (

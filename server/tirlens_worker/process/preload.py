@@ -7,7 +7,9 @@ everything else is user code and belongs into a child.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import importlib.util
 import re
 import sys
 from typing import Iterator, List, Set
@@ -31,6 +33,8 @@ def preload(names: List[str]) -> None:
     """Import `names`; those that are no modules, or fail, are left for the child to fail at."""
     for name in names:
         _tried.add(name)
+        if name.split(".")[0] == "tvm":
+            _find_copy_of_tvm()
         parent, _, last = name.rpartition(".")
         try:
             # ``from tvm.script.tirx import tile`` finds an attribute, whose module has another
@@ -39,6 +43,14 @@ def preload(names: List[str]) -> None:
                 importlib.import_module(name)
         except Exception:
             continue
+
+
+def _find_copy_of_tvm() -> None:
+    """Import tilelang, which brings a copy of TVM, where TVM itself is not installed."""
+    if "tilelang" in sys.modules or importlib.util.find_spec("tvm") is not None:
+        return
+    with contextlib.suppress(Exception):
+        importlib.import_module("tilelang")
 
 
 def _imported_modules(text: str) -> Iterator[str]:

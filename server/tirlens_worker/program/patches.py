@@ -17,7 +17,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Mapping, Set, Tuple
 
-from ..frameworks import array_shapes, old_tvm, removed_names
+from ..frameworks import array_shapes, old_tilelang, old_tvm, removed_names
 from . import build_record, execution, fake_gpu, gpu_queries, other_versions, tuning
 from .compilations import (
     CapturedKernel,
@@ -59,7 +59,9 @@ def _install(patches: Tuple[Tuple[str, Callable[[Any], None]], ...]) -> None:
                 continue
 
 
-def _refuse(*args: Any, **kwargs: Any) -> Any:
+def _capture_lowered(func: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """`tilelang.lower`: the function is recorded; there is no result to go on with."""
+    capture(func)
     raise NotRunError("nothing is compiled while a file is analysed")
 
 
@@ -158,8 +160,9 @@ def _patch_tuner(tuner: Any) -> None:
     tuner.AutoTuneImpl.compile = tune
 
 
-def _patch_lower(module: Any) -> None:
-    module.lower = _refuse
+def _patch_tilelang(module: Any) -> None:
+    module.lower = _capture_lowered
+    old_tilelang.install(module)
 
 
 def _patch_torch(torch: Any) -> None:
@@ -226,7 +229,7 @@ _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("inspect", _patch_inspect),
     ("tilelang.jit", _patch_jit),
     ("tilelang.autotuner.tuner", _patch_tuner),
-    ("tilelang", _patch_lower),
+    ("tilelang", _patch_tilelang),
     ("tilelang.transform.pass_config", other_versions.allow_unknown_options),
     ("torch", _patch_torch),
     ("tvm", _patch_tvm),
