@@ -351,10 +351,42 @@ function scenariosOfTrusted(window) {
       await window.status(/h100-sxm/);
       return { said, text };
     },
-    "a notebook's cell says that it is not analysed": async () => {
-      await window.openFile(given.notebook.file);
-      await window.page.locator(".notebook-editor .view-line").filter({ hasText: given.notebook.code }).click();
-      return window.status(/not analysed/);
+    "a notebook's cells are analysed as one text": async () => {
+      const { notebook } = given;
+      await window.openFile(notebook.file);
+      const cell = (code) => window.page.locator(".notebook-editor .view-line").filter({ hasText: code }).first();
+      await cell(notebook.code).click();
+      await window.status(/^\s*TIRLens: h100-sxm$/);
+      const lens = await lensText(window, new RegExp(escaped(notebook.size)));
+      const hint = await window.lineMatching(notebook.operation, HINT);
+      assert.doesNotMatch(await window.line(notebook.code), HINT);
+      const hover = await window.hover(notebook.operation, "gemm");
+      assert.match(hover, /% of matmul| overlapped/);
+      // The call of another cell, saved, gives another time.
+      await cell(notebook.call).click();
+      await window.page.keyboard.press("Control+A");
+      await window.page.keyboard.type(notebook.otherCall);
+      await window.page.keyboard.press("Control+S");
+      const after = await lensText(window, new RegExp(escaped(notebook.otherSize)));
+      const changed = await window.lineMatching(notebook.operation, HINT);
+      assert.notEqual(changed, hint);
+      await window.screenshot(join(given.screenshots, "notebook.png"));
+      await window.command("TIRLens: Go to Hottest Line");
+      const at = await window.notice(/\d+% of matmul/);
+      await window.command("TIRLens: Show Report");
+      const frame = await window.webview(/matmul[^]*1024x2048x2048/);
+      await cell(notebook.code).click();
+      await window.notice(/Cell 2 of 4/);
+      // Three lines of the cell above, and its own seventh.
+      await frame.locator("[data-line='10']").first().click();
+      await window.notice(/Cell 3 of 4/);
+      await until("the cursor on its line", 10 * SECONDS, async () => {
+        const marked = window.page.locator(".notebook-editor .monaco-editor.focused .view-overlays > div");
+        const at = await marked.evaluateAll((all) => all.findIndex((one) => one.querySelector(".current-line")));
+        return at === 6 ? at : undefined;
+      });
+      await window.closeTab("TIRLens: ");
+      return { lens, hint, after, changed, at };
     },
     "the report is readable in every theme": async () => {
       const axe = await readFile(given.axe, "utf8");

@@ -59,7 +59,7 @@ SCENARIOS = {
         "the sample kernel is analysed before it is saved",
         "a file without a name is analysed",
         "a virtual document says that it is not analysed",
-        "a notebook's cell says that it is not analysed",
+        "a notebook's cells are analysed as one text",
         "the report is readable in every theme",
         "the walkthrough has its three steps",
     ),

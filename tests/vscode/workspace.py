@@ -38,7 +38,16 @@ TILELANG = {
 }
 # A file in a folder without an environment.
 ALONE = {"file": "alone/gemm_alone.py", "message": "the file needs tilelang"}
-NOTEBOOK = {"file": "cells.ipynb", "code": "import tilelang.language"}
+# Its cells: notes, imports below a magic, the factory of the first example, its call.
+NOTEBOOK = {
+    "file": "cells.ipynb",
+    "code": "import tilelang.language",
+    "operation": "T.gemm(",
+    "size": "2048x2048x2048 fp16",
+    "call": "kernel = matmul.compile(M=2048, N=2048, K=2048)",
+    "otherCall": "kernel = matmul.compile(M=1024, N=2048, K=2048)",
+    "otherSize": "1024x2048x2048 fp16",
+}
 # A file whose analysis takes longer than it takes to open a picker.
 SLOW = {"file": "tvm/slow.py"}
 BROKEN = {"file": "tvm/broken.py", "severity": "error", "message": "expected ':'"}
@@ -71,8 +80,8 @@ def lay_out(folder: Path, *, marker: Path | None = None, own_environment: bool =
     (folder / BROKEN["file"]).write_text(_BROKEN_TEXT)
     slow = EXAMPLES / TVM["file"].split("/")[1]
     (folder / SLOW["file"]).write_text(f"_ = __import__('time').sleep(6)\n{slow.read_text()}")
-    code = f"import tilelang\n{NOTEBOOK['code']} as T"
-    (folder / NOTEBOOK["file"]).write_text(_notebook(code))
+    sample = (folder / TILELANG["file"]).read_text()
+    (folder / NOTEBOOK["file"]).write_text(_notebook(sample))
     alone = folder / ALONE["file"]
     alone.parent.mkdir()
     shutil.copy(EXAMPLES / TILELANG["file"].split("/")[1], alone)
@@ -83,9 +92,18 @@ def lay_out(folder: Path, *, marker: Path | None = None, own_environment: bool =
     return folder
 
 
-def _notebook(code: str) -> str:
-    cell = {"cell_type": "code", "metadata": {}, "source": code, "outputs": []}
-    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+def _notebook(sample: str) -> str:
+    imports = f"%pip install tilelang\nimport tilelang\n{NOTEBOOK['code']} as T"
+    start = sample.index("@tilelang.jit")
+    factory = sample[start : sample.index("\n\n\n", start)]
+    cells: list[dict[str, object]] = [
+        {"cell_type": "markdown", "metadata": {}, "source": "# A matrix product"}
+    ]
+    cells += [
+        {"cell_type": "code", "metadata": {}, "source": text, "outputs": []}
+        for text in (imports, factory, NOTEBOOK["call"])
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
 
 
 def quiet_settings() -> dict[str, object]:

@@ -20,6 +20,7 @@ import {
   type RegistrationData,
   type StaticFeature,
 } from "vscode-languageclient/node";
+import { CELL, textsOf } from "./cells";
 import { log, reason } from "./log";
 import { STATUS, type ChangedConfiguration, type InitializationOptions, type Status } from "./protocol";
 import { SelectedPython } from "./python";
@@ -34,10 +35,11 @@ export type Condition =
   | { kind: "missing"; unresolved: Unresolved }
   | { kind: "failed"; message: string };
 
-/** What is analysed: files on disk, and files that are not saved yet. */
+/** What is analysed: files on disk, files that are not saved yet, and the cells of notebooks. */
 export const SELECTOR = [
   { language: "python", scheme: "file" },
   { language: "python", scheme: "untitled" },
+  { language: "python", scheme: CELL },
 ];
 
 /** Leaves alone the commands that the extension itself provides under the same names. */
@@ -244,9 +246,9 @@ function forward(stream: Readable, channel: LogOutputChannel): void {
   });
 }
 
-/** Whether a document can have kernels: without one, no process is started. */
+/** Whether a document, or its notebook, can have kernels: without one, no process is started. */
 export function mentionsFramework(document: TextDocument): boolean {
-  return languages.match(SELECTOR, document) > 0 && namesFramework(document);
+  return languages.match(SELECTOR, document) > 0 && textsOf(document).some(namesFramework);
 }
 
 /** Why a Python document that may have kernels is not analysed; undefined where it is. */
@@ -257,9 +259,7 @@ export function notAnalysed(document: TextDocument): string | undefined {
   if (!namesFramework(document)) {
     return undefined;
   }
-  return document.uri.scheme === "vscode-notebook-cell"
-    ? "Cells of notebooks are not analysed. Put the kernels into a .py file that the notebook imports."
-    : `Only files on disk are analysed, not "${document.uri.scheme}:" documents. Save a copy of this one.`;
+  return `Only files on disk are analysed, not "${document.uri.scheme}:" documents. Save a copy of this one.`;
 }
 
 function namesFramework(document: TextDocument): boolean {

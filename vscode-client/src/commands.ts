@@ -11,6 +11,7 @@ import {
   type QuickPickItem,
 } from "vscode";
 import { captureCalls } from "./capture";
+import { uriOf } from "./cells";
 import { OWN_COMMANDS, type Server } from "./client";
 import type { DevicePicker } from "./devices";
 import type { GeneratedTexts } from "./generated";
@@ -124,7 +125,7 @@ async function chooseCall(server: Server, uri: string, kernel: string | null): P
   }
   const directive = chosen === other ? await ask(title, calls) : chosen.label;
   if (directive) {
-    await insertDirective(uri, calls, directive);
+    await insertDirective(calls, directive);
     await server.run(SERVER.reanalyze, uri);
   }
 }
@@ -140,10 +141,10 @@ function ask(title: string, calls: Calls): Thenable<string | undefined> {
 }
 
 /** Writes the directive above the kernel, in place of the one that stands there. */
-async function insertDirective(uri: string, calls: Calls, directive: string): Promise<void> {
-  const target = Uri.parse(uri);
-  const text = await workspace.openTextDocument(target);
+async function insertDirective(calls: Calls, directive: string): Promise<void> {
   const { line, indentation, replaces } = calls.insert;
+  const target = Uri.parse(calls.insert.uri);
+  const text = await workspace.openTextDocument(target);
   const edit = new WorkspaceEdit();
   const comment = `${indentation}# tirlens: ${directive}`;
   if (replaces) {
@@ -216,7 +217,8 @@ async function menu(server: Server, status: StatusItem): Promise<void> {
 
 /** The document that a command is about: the lens's, else the active editor's. */
 function document(uri: unknown): string | undefined {
-  return typeof uri === "string" ? uri : window.activeTextEditor?.document.uri.toString();
+  const active = window.activeTextEditor;
+  return typeof uri === "string" ? uri : active && uriOf(active.document);
 }
 
 /** Starts the server where it is not running; false where it cannot. */

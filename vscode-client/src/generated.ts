@@ -15,6 +15,7 @@ import {
   type TextDocumentContentProvider,
   type TextEditor,
 } from "vscode";
+import { editorsOf, place, serverLine, uriOf } from "./cells";
 import type { Server } from "./client";
 import { SERVER, type GeneratedCode, type GeneratedKernel } from "./protocol";
 
@@ -99,7 +100,7 @@ export class GeneratedTexts implements Disposable, TextDocumentContentProvider {
     }
     const uri = Uri.from({
       scheme: SCHEME,
-      path: `/${basename(Uri.parse(source).path, ".py")}.${found.kernel}.${language.extension}`,
+      path: `/${basename(Uri.parse(source).path).replace(/\.(py|ipynb)$/, "")}.${found.kernel}.${language.extension}`,
       query: source,
     });
     this.shown.set(uri.toString(), withHeader(source, found, language));
@@ -141,14 +142,16 @@ export class GeneratedTexts implements Disposable, TextDocumentContentProvider {
 
   /** Marks the lines that belong to the selected one, in the text and in what is made of it. */
   private link(editor: TextEditor): void {
-    const uri = editor.document.uri.toString();
-    const line = editor.selection.active.line + 1;
+    const uri = uriOf(editor.document);
+    const line = serverLine(editor.document, editor.selection.active.line + 1);
     const own = this.shown.get(uri);
     if (own) {
       const source = own.lines[line - 1] ?? 0;
       this.mark(editor, linesOf(own, source), false);
+      const target = source ? place(own.source, source) : undefined;
       for (const other of editorsOf(own.source)) {
-        this.mark(other, source ? [source] : [], true);
+        const isTarget = target?.uri.toString() === other.document.uri.toString();
+        this.mark(other, isTarget ? [target.line] : [], true);
       }
       return;
     }
@@ -159,7 +162,8 @@ export class GeneratedTexts implements Disposable, TextDocumentContentProvider {
       }
     }
     if (texts.length > 0) {
-      this.mark(editor, texts.some(([, text]) => text.lines.includes(line)) ? [line] : [], false);
+      const isLinked = texts.some(([, text]) => text.lines.includes(line));
+      this.mark(editor, isLinked ? [editor.selection.active.line + 1] : [], false);
     }
   }
 
@@ -194,12 +198,10 @@ function resources(kernel: GeneratedKernel): string {
   return `${kernel.registers_per_thread} registers a thread, ${spills} (ptxas)`;
 }
 
-function editorsOf(uri: string): TextEditor[] {
-  return window.visibleTextEditors.filter(({ document }) => document.uri.toString() === uri);
-}
-
-/** The line of the cursor in a document, from 1; null where it is in no editor. */
+/** The server's line of the cursor in a document, from 1; null where it is in no editor. */
 function lineOf(uri: string): number | null {
-  const editor = editorsOf(uri)[0];
-  return editor ? editor.selection.active.line + 1 : null;
+  const active = window.activeTextEditor;
+  const editors = editorsOf(uri);
+  const editor = active && editors.includes(active) ? active : editors[0];
+  return editor ? serverLine(editor.document, editor.selection.active.line + 1) : null;
 }

@@ -75,8 +75,9 @@ export interface Report {
 /** How much of the analyses is displayed in the text. */
 export type Shown = "all" | "hottest" | "marked" | "off";
 
-/** A line and its share of a kernel's time; line and character are 0-based. */
+/** A line of a document or a cell, and its share of a kernel's time; line and character are 0-based. */
 export interface HotLine {
+  uri: string;
   line: number;
   character: number;
   kernel: string;
@@ -86,6 +87,7 @@ export interface HotLine {
 
 /** What to write for an advice, at zero-based positions of the text of `version`. */
 export interface AdviceEdit {
+  uri: string;
   version: number;
   title: string;
   newText: string;
@@ -123,7 +125,7 @@ export interface Calls {
   kernel: string;
   choices: CallChoice[];
   /** Where the directive goes; `replaces` where one stands on that line already. */
-  insert: { line: number; indentation: string; replaces: boolean };
+  insert: { uri: string; line: number; indentation: string; replaces: boolean };
 }
 
 export interface CallChoice {

@@ -4,14 +4,13 @@ import {
   OverviewRulerLane,
   Position,
   Range,
-  Selection,
-  TextEditorRevealType,
   Uri,
   window,
   type Disposable,
   type QuickPickItem,
   type TextEditor,
 } from "vscode";
+import { goTo } from "./cells";
 import { OWN_COMMANDS, type Server } from "./client";
 import { log, reason } from "./log";
 import { SERVER, type HotLine, type Shown } from "./protocol";
@@ -95,9 +94,7 @@ export class Reading implements Disposable {
       say("nothing is known of this file yet");
       return;
     }
-    const start = new Position(found.line, found.character);
-    editor.selection = new Selection(start, start);
-    editor.revealRange(new Range(start, start), TextEditorRevealType.InCenterIfOutsideViewport);
+    await goTo(Uri.parse(found.uri), new Position(found.line, found.character), editor.viewColumn);
     say(`${Math.round(100 * found.share)}% of ${found.kernel}`);
   }
 

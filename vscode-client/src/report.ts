@@ -3,8 +3,6 @@ import {
   languages,
   Position,
   Range,
-  Selection,
-  TextEditorRevealType,
   Uri,
   ViewColumn,
   window,
@@ -14,6 +12,7 @@ import {
   type TextEditor,
   type WebviewPanel,
 } from "vscode";
+import { editorsOf, goTo, place, serverLine, uriOf } from "./cells";
 import { SELECTOR, type Server } from "./client";
 import { log, reason } from "./log";
 import { page } from "./page";
@@ -57,12 +56,12 @@ export class Reports implements Disposable {
       }),
       window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
         const line = selections[0]?.active.line;
-        if (line !== undefined && textEditor.document.uri.toString() === this.uri) {
-          this.post({ type: "line", line: line + 1 });
+        if (line !== undefined && uriOf(textEditor.document) === this.uri) {
+          this.post({ type: "line", line: serverLine(textEditor.document, line + 1) });
         }
       }),
       workspace.onDidChangeTextDocument(({ document }) => {
-        if (this.panel && document.uri.toString() === this.uri) {
+        if (this.panel && uriOf(document) === this.uri) {
           clearTimeout(this.staleTimer);
           this.staleTimer = setTimeout(() => void this.fill(), STALE_DELAY_MS);
         }
@@ -115,7 +114,7 @@ export class Reports implements Disposable {
   }
 
   private follow(editor: TextEditor | undefined): void {
-    const uri = editor?.document.uri.toString();
+    const uri = editor && uriOf(editor.document);
     if (this.panel && editor && uri !== this.uri && languages.match(SELECTOR, editor.document) > 0) {
       this.turnTo(uri ?? "");
       void this.fill();
@@ -196,27 +195,26 @@ export class Reports implements Disposable {
   /** Writes an advice into the text, which the user can undo. */
   private async apply(rule: string, line: number): Promise<void> {
     const edit = await this.server.run<AdviceEdit | null>(SERVER.adviceEdit, this.uri, rule, line);
-    const target = Uri.parse(this.uri);
-    const document = await workspace.openTextDocument(target);
-    if (edit?.version !== document.version) {
+    const document = edit ? await workspace.openTextDocument(Uri.parse(edit.uri)) : undefined;
+    if (!edit || edit.version !== document?.version) {
       void window.showInformationMessage("TIRLens: these lines have changed. Save the file first.");
       return;
     }
     const [start, end] = edit.range;
     const changes = new WorkspaceEdit();
-    changes.replace(target, new Range(...start, ...end), edit.newText);
+    changes.replace(document.uri, new Range(...start, ...end), edit.newText);
     await workspace.applyEdit(changes);
-    await reveal(this.uri, start[0] + 1);
+    await goTo(document.uri, new Position(...start), columnOf(this.uri));
   }
 }
 
 async function reveal(uri: string, line: number): Promise<void> {
-  const shown = window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri);
-  const viewColumn = shown?.viewColumn ?? ViewColumn.One;
-  const editor = await window.showTextDocument(Uri.parse(uri), { viewColumn });
-  const start = new Position(line - 1, 0);
-  editor.selection = new Selection(start, start);
-  editor.revealRange(new Range(start, start), TextEditorRevealType.InCenterIfOutsideViewport);
+  const found = place(uri, line);
+  await goTo(found.uri, new Position(found.line - 1, 0), columnOf(uri));
+}
+
+function columnOf(uri: string): ViewColumn {
+  return editorsOf(uri)[0]?.viewColumn ?? ViewColumn.One;
 }
 
 /** Asks where to, and writes a file. */

@@ -9,6 +9,7 @@ import {
   type TextDocument,
   type TextEditor,
 } from "vscode";
+import { uriOf } from "./cells";
 import { mentionsFramework, notAnalysed, type Condition, type Server } from "./client";
 import type { Status } from "./protocol";
 
@@ -58,12 +59,13 @@ export class StatusItem implements Disposable {
 
   /** What the server last said about the document, or about itself. */
   of(editor: TextEditor | undefined): Status | undefined {
-    return this.ofDocument(editor?.document.uri.toString());
+    return this.ofDocument(editor && uriOf(editor.document));
   }
 
   /** What the item displays: of the active file, or of the last one beside a panel. */
   displayed(): Status | undefined {
-    return this.ofDocument(this.subject()?.uri.toString());
+    const subject = this.subject();
+    return this.ofDocument(subject && uriOf(subject));
   }
 
   dispose(): void {
@@ -106,7 +108,7 @@ export class StatusItem implements Disposable {
       this.item.hide();
       return;
     }
-    const status = this.ofDocument(document.uri.toString());
+    const status = this.ofDocument(uriOf(document));
     const { icon, state, alarm } = face(this.server.condition, status);
     const text = explanation(this.server.condition, status);
     this.item.text = `$(${icon}) TIRLens${state ? `: ${state}` : ""}`;

@@ -11,17 +11,19 @@ from lsprotocol import types
 
 from tirlens.ide import labels
 from tirlens.ide.document_text import Encoding
-from tirlens.lsp import convert, welcome
+from tirlens.lsp import welcome
+from tirlens.lsp.notebooks import Parts
 from tirlens.model.report import Advice
-from tirlens.session import Document, view
+from tirlens.session import view
 from tirlens.session.choices import Choice, Choices, choices, kernel_at
 from tirlens.source.edits import Replacement
 
 
-def code_actions(document: Document, line: int, encoding: Encoding) -> list[types.CodeAction]:
+def code_actions(parts: Parts, line: int, encoding: Encoding) -> list[types.CodeAction]:
     """The actions for the kernel at the current 1-based `line`: advice to write first."""
+    document = parts.document
     written = [
-        _rewriting(document, advice, advice.edit, encoding)
+        _rewriting(parts, advice, advice.edit, encoding)
         for advice in view.rewritings(document, line)
         if advice.edit
     ]
@@ -31,11 +33,12 @@ def code_actions(document: Document, line: int, encoding: Encoding) -> list[type
         return written
     current = [choice for choice in found.choices if choice.current]
     others = [choice for choice in found.choices if not choice.current]
-    return written + [_action(document, found, choice) for choice in (current + others)[:4]]
+    return written + [_action(parts, found, choice) for choice in (current + others)[:4]]
 
 
-def commands(document: Document, line: int, trusted: bool) -> list[types.CodeAction]:
+def commands(parts: Parts, line: int, trusted: bool) -> list[types.CodeAction]:
     """The actions that do what a lens does, for the kernel at the current 1-based `line`."""
+    document, part = parts.document, parts.at(line)
     kernel = kernel_at(document, line)
     if kernel is None:
         return []
@@ -51,7 +54,7 @@ def commands(document: Document, line: int, trusted: bool) -> list[types.CodeAct
             (
                 f"Go to the hottest line of {kernel.name}",
                 "tirlens.goToHottestLine",
-                [document.uri, line - 1],
+                [part.uri, line - part.offset - 1],
             ),
             ("Pin this version as the baseline", "tirlens.pin", [document.uri]),
             ("Analyse the file again", "tirlens.analyze", [document.uri]),
@@ -70,34 +73,35 @@ def commands(document: Document, line: int, trusted: bool) -> list[types.CodeAct
 
 
 def _rewriting(
-    document: Document, advice: Advice, replacement: Replacement, encoding: Encoding
+    parts: Parts, advice: Advice, replacement: Replacement, encoding: Encoding
 ) -> types.CodeAction:
     """Writes what is advised."""
-    place = convert.range_of(document.lines, replacement.span, encoding)
+    part, place = parts.place(replacement.span, encoding)
     change = types.TextEdit(place, replacement.new_text)
     saving = f", saves about {labels.seconds(advice.saving_s)}" if advice.saving_s else ""
     return types.CodeAction(
         title=f"TIRLens: {replacement.title}{saving}",
         kind=types.CodeActionKind.RefactorRewrite,
-        edit=types.WorkspaceEdit(changes={document.uri: [change]}),
+        edit=types.WorkspaceEdit(changes={part.uri: [change]}),
     )
 
 
-def edit(document: Document, found: Choices, choice: Choice) -> types.WorkspaceEdit:
+def edit(parts: Parts, found: Choices, choice: Choice) -> types.WorkspaceEdit:
     """Writes the directive of `choice` above the kernel, in place of one that stands there."""
-    row = found.line - 1
+    part = parts.at(found.line)
+    row = found.line - part.offset - 1
     comment = f"{found.indentation}# tirlens: {choice.directive}"
     end = types.Position(row + found.replaces, 0)
     change = types.TextEdit(types.Range(types.Position(row, 0), end), comment + "\n")
-    return types.WorkspaceEdit(changes={document.uri: [change]})
+    return types.WorkspaceEdit(changes={part.uri: [change]})
 
 
-def _action(document: Document, found: Choices, choice: Choice) -> types.CodeAction:
+def _action(parts: Parts, found: Choices, choice: Choice) -> types.CodeAction:
     verb = "Keep" if choice.current else "Analyse with"
     if choice.current and choice.source == "assumed":
         verb = "Write the assumed arguments:"
     return types.CodeAction(
         title=f"TIRLens: {verb} # tirlens: {choice.directive}",
         kind=types.CodeActionKind.RefactorRewrite,
-        edit=edit(document, found, choice),
+        edit=edit(parts, found, choice),
     )

@@ -58,15 +58,15 @@ def choose_call(server: Server, uri: object = None, kernel: object = None) -> No
     from tirlens.lsp import actions
     from tirlens.session.choices import choices
 
-    document = server.document(commands.text(uri, "uri"))
+    parts = server.parts(commands.text(uri, "uri"))
     name = None if kernel is None else commands.text(kernel, "kernel")
-    found = choices(document, name) if document is not None else None
-    if document is None or found is None:
+    found = choices(parts.document, name) if parts is not None else None
+    if parts is None or found is None:
         _say(server, _NOTHING)
         return
-    edits = {item.directive: actions.edit(document, found, item) for item in found.choices}
+    edits = {item.directive: actions.edit(parts, found, item) for item in found.choices}
     if edits:
-        _begin(_choose_call(server, document.uri, found.kernel, edits))
+        _begin(_choose_call(server, parts.document.uri, found.kernel, edits))
     else:
         example = f"# tirlens: {found.kernel}(...)"
         _say(server, f"No call of {found.kernel} was found. Write one above it: {example}")
@@ -88,7 +88,7 @@ def go_to_hottest_line(server: Server, uri: object = None, line: object = None) 
     if found is None:
         _say(server, _NOTHING)
     else:
-        _begin(_go_to(server, str(uri), found))
+        _begin(_go_to(server, found))
 
 
 def pin(server: Server, uri: object = None, revision: object = None) -> None:
@@ -114,10 +114,12 @@ TABLE: dict[str, commands.Function] = {
 }
 
 
-async def _go_to(server: Server, uri: str, found: Mapping[str, Any]) -> None:
+async def _go_to(server: Server, found: Mapping[str, Any]) -> None:
     at = types.Position(found["line"], found["character"])
     if get_capability(server.client_capabilities, "window.show_document.support", False):
-        params = types.ShowDocumentParams(uri=uri, take_focus=True, selection=types.Range(at, at))
+        params = types.ShowDocumentParams(
+            uri=found["uri"], take_focus=True, selection=types.Range(at, at)
+        )
         if (await server.window_show_document_async(params)).success:
             return
     share = labels.percent(found["share"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
@@ -14,9 +14,8 @@ from pygls.capabilities import get_capability
 from tirlens.captured.names import PATTERN
 
 if TYPE_CHECKING:
-    from pygls.lsp.server import LanguageServer
-
     from tirlens.ide.document_text import Encoding
+    from tirlens.lsp.server import Server
     from tirlens.session import Document
     from tirlens.session.events import Event, Progress, Status
 
@@ -38,7 +37,7 @@ class _Progress:
 class Client:
     """Sends the events of a session to the client."""
 
-    def __init__(self, server: LanguageServer) -> None:
+    def __init__(self, server: Server) -> None:
         self._server = server
         self._progress: dict[str, _Progress] = {}
         self._tokens = 0
@@ -126,8 +125,13 @@ class Client:
     def _clear(self, uri: str) -> None:
         """Remove the progress and the diagnostics of a closed file."""
         self._end(uri)
-        params = types.PublishDiagnosticsParams(uri=uri, diagnostics=[])
-        self._server.text_document_publish_diagnostics(params)
+        self.clear_diagnostics([uri])
+
+    def clear_diagnostics(self, uris: Sequence[str]) -> None:
+        """Remove the diagnostics of texts that are closed."""
+        for uri in uris:
+            params = types.PublishDiagnosticsParams(uri=uri, diagnostics=[])
+            self._server.text_document_publish_diagnostics(params)
 
     def progress_of(self, token: str | int) -> str | None:
         """The file whose progress `token` is."""
@@ -143,14 +147,20 @@ class Client:
         from tirlens.lsp import convert
         from tirlens.session import view
 
-        lines, encoding = document.lines, self.encoding
-        items = [
-            convert.diagnostic(lines, item, encoding) for item in view.file_diagnostics(document)
-        ]
-        params = types.PublishDiagnosticsParams(
-            uri=document.uri, diagnostics=items, version=document.version
-        )
-        self._server.text_document_publish_diagnostics(params)
+        found = view.file_diagnostics(document)
+        parts = self._server.notebooks.parts(document)
+        for part in parts.parts:
+            items = [
+                convert.diagnostic(
+                    part.lines, replace(item, span=part.span(item.span)), self.encoding
+                )
+                for item in found
+                if parts.at(item.span.line) is part
+            ]
+            params = types.PublishDiagnosticsParams(
+                uri=part.uri, diagnostics=items, version=part.version
+            )
+            self._server.text_document_publish_diagnostics(params)
 
     def _can(self, capability: str) -> bool:
         return get_capability(self._server.client_capabilities, capability, False) is True

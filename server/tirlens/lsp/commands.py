@@ -14,6 +14,10 @@ the following one; ``tirlens.hottestLine`` [uri, line | null] -> {line, characte
 time_s} | null; ``tirlens.heat`` [uri] -> [the same], for the marks of lines;
 ``tirlens.pinBaseline`` [uri | null, revision | null] -> its name | null;
 ``tirlens.clearBaseline`` [uri | null].  Lines are 0-based.
+
+A URI may be that of a notebook's cell: `line` is then a line of the cell. Answers that lead to a
+line have the ``uri`` of its cell; a report's lines are those of all Python cells, one below the
+other.
 """
 
 from __future__ import annotations
@@ -31,8 +35,8 @@ from pygls.exceptions import JsonRpcInvalidParams
 from tirlens.version import __version__
 
 if TYPE_CHECKING:
+    from tirlens.lsp.notebooks import Part
     from tirlens.lsp.server import Server
-    from tirlens.session import Document
     from tirlens.session.hottest import HotLine
 
 Function = Callable[..., Any]
@@ -88,18 +92,18 @@ def advice_edit(
     server: Server, uri: object = None, rule: object = None, line: object = None
 ) -> dict[str, Any] | None:
     """The edit of an advice at an analysed line, in the current text; None where it has none."""
-    from tirlens.lsp import convert
     from tirlens.session import view
 
-    document = server.document(text(uri, "uri"))
-    if document is None or not isinstance(line, int):
+    parts = server.parts(text(uri, "uri"))
+    if parts is None or not isinstance(line, int):
         return None
-    found = view.rewriting(document, text(rule, "rule"), line)
+    found = view.rewriting(parts.document, text(rule, "rule"), line)
     if found is None:
         return None
-    range_ = convert.range_of(document.lines, found.span, server.client.encoding)
+    part, range_ = parts.place(found.span, server.client.encoding)
     return {
-        "version": document.version,
+        "uri": part.uri,
+        "version": part.version,
         "title": found.title,
         "newText": found.new_text,
         "range": [
@@ -116,10 +120,13 @@ async def generated_code(
     from tirlens.pipeline.generation_request import LANGUAGES
     from tirlens.session.code_generation import generated_code as generate
 
-    document = server.document(text(uri, "uri"))
+    name = text(uri, "uri")
+    document, part = server.document(name), server.part(name)
     if document is None:
         return None
     wanted = kernel if isinstance(kernel, (str, int)) else None
+    if isinstance(wanted, int) and part is not None:
+        wanted += part.offset
     languages = [language] if language in LANGUAGES else LANGUAGES
     return await generate(server.session, document, wanted, [str(one) for one in languages])
 
@@ -147,11 +154,12 @@ def calls(server: Server, uri: object = None, kernel: object = None) -> dict[str
     """The calls known of a kernel, and where a directive with one goes; None without a kernel."""
     from tirlens.session.choices import choices
 
-    document = server.document(text(uri, "uri"))
+    parts = server.parts(text(uri, "uri"))
     name = None if kernel is None else text(kernel, "kernel")
-    found = choices(document, name) if document is not None else None
-    if found is None:
+    found = choices(parts.document, name) if parts is not None else None
+    if parts is None or found is None:
         return None
+    part = parts.at(found.line)
     return {
         "kernel": found.kernel,
         "choices": [
@@ -159,7 +167,8 @@ def calls(server: Server, uri: object = None, kernel: object = None) -> dict[str
             for item in found.choices
         ],
         "insert": {
-            "line": found.line - 1,
+            "uri": part.uri,
+            "line": found.line - part.offset - 1,
             "indentation": found.indentation,
             "replaces": found.replaces,
         },
@@ -168,7 +177,7 @@ def calls(server: Server, uri: object = None, kernel: object = None) -> dict[str
 
 def reanalyze(server: Server, uri: object = None) -> None:
     """Run a file again, though its text is the same."""
-    server.session.reanalyze(text(uri, "uri"))
+    server.session.reanalyze(server.notebooks.owner(text(uri, "uri")))
 
 
 async def set_device(server: Server, uri: object = None, device: object = None) -> None:
@@ -179,7 +188,7 @@ async def set_device(server: Server, uri: object = None, device: object = None) 
     """
     from tirlens import hardware
 
-    where = None if uri is None else text(uri, "uri")
+    where = None if uri is None else server.notebooks.owner(text(uri, "uri"))
     name = None if device is None else text(device, "device")
     if name is not None:
         try:
@@ -195,7 +204,8 @@ def set_call(
 ) -> None:
     """Analyse a kernel by this call; None goes back to the file's own."""
     expression = None if call is None else text(call, "call")
-    server.session.set_call(text(uri, "uri"), text(kernel, "kernel"), expression)
+    where = server.notebooks.owner(text(uri, "uri"))
+    server.session.set_call(where, text(kernel, "kernel"), expression)
 
 
 def show(server: Server, detail: object = None) -> str:
@@ -215,30 +225,34 @@ def hottest_line(server: Server, uri: object = None, line: object = None) -> dic
     """The line that takes most of the kernel at the 0-based `line`, else of the slowest one."""
     from tirlens.session import hottest
 
-    document = server.document(text(uri, "uri"))
-    if document is None:
+    name = text(uri, "uri")
+    parts, part = server.parts(name), server.part(name)
+    if parts is None:
         return None
-    at = line + 1 if isinstance(line, int) else None
-    found = hottest.hottest_line(document, at)
-    return found and _hot_line(server, document, found)
+    at = part.offset + line + 1 if isinstance(line, int) and part is not None else None
+    found = hottest.hottest_line(parts.document, at)
+    return found and _hot_line(server, parts.at(found.line), found)
 
 
 def heat(server: Server, uri: object = None) -> list[dict[str, Any]]:
     """The lines to mark by their shares of the time; none unless the settings ask for them."""
     from tirlens.session import hottest
 
-    document = server.document(text(uri, "uri"))
-    if document is None:
+    part = server.part(text(uri, "uri"))
+    if part is None:
         return []
-    display = server.session.configuration.display(document.project)
-    return [_hot_line(server, document, item) for item in hottest.heat(document, display)]
+    display = server.session.configuration.display(part.document.project)
+    hot = hottest.heat(part.document, display)
+    return [_hot_line(server, part, item) for item in hot if part.has(item.line)]
 
 
-def _hot_line(server: Server, document: Document, found: HotLine) -> dict[str, Any]:
+def _hot_line(server: Server, part: Part, found: HotLine) -> dict[str, Any]:
     from tirlens.lsp import convert
 
-    at = convert.position(document.lines, found.line, found.column, server.client.encoding)
+    line = found.line - part.offset
+    at = convert.position(part.lines, line, found.column, server.client.encoding)
     return {
+        "uri": part.uri,
         "line": at.line,
         "character": at.character,
         "kernel": found.kernel,
@@ -255,7 +269,7 @@ async def pin_baseline(server: Server, uri: object = None, revision: object = No
     """
     from tirlens.repository import GitError
 
-    where = None if uri is None else text(uri, "uri")
+    where = None if uri is None else server.notebooks.owner(text(uri, "uri"))
     name = None if revision is None else text(revision, "revision")
     if name is not None and not server.session.configuration.trusted:
         raise JsonRpcInvalidParams("git is not run in an untrusted workspace")
@@ -267,7 +281,8 @@ async def pin_baseline(server: Server, uri: object = None, revision: object = No
 
 async def clear_baseline(server: Server, uri: object = None) -> None:
     """Compare with no pinned version any more, in one file or all open ones."""
-    await server.session.clear_baseline(None if uri is None else text(uri, "uri"))
+    where = None if uri is None else server.notebooks.owner(text(uri, "uri"))
+    await server.session.clear_baseline(where)
 
 
 def _version(package: str) -> str | None:

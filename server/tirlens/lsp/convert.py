@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.uris import to_fs_path
@@ -13,9 +13,11 @@ from tirlens.ide.diagnostics import Diagnostic
 from tirlens.ide.document_text import Edit, Encoding, to_code_points, units
 from tirlens.ide.hints import Hint
 from tirlens.ide.hovers import Hover
-from tirlens.session.document import Document
 from tirlens.session.view import Lens
 from tirlens_worker.facts import Span
+
+if TYPE_CHECKING:
+    from tirlens.lsp.notebooks import Part
 
 _SEVERITIES = {
     "error": types.DiagnosticSeverity.Error,
@@ -73,40 +75,41 @@ def edit(change: types.TextDocumentContentChangePartial) -> Edit:
     return Edit(start.line, start.character, end.line, end.character, change.text)
 
 
-def inlay_hint(lines: Sequence[str], hint: Hint, encoding: Encoding) -> types.InlayHint:
+def inlay_hint(part: Part, hint: Hint, encoding: Encoding) -> types.InlayHint:
     """A hint behind the end of its line."""
-    text = lines[hint.line - 1]
+    row = hint.line - part.offset - 1
     return types.InlayHint(
-        position=types.Position(hint.line - 1, units(text, encoding)),
+        position=types.Position(row, units(part.lines[row], encoding)),
         label=hint.label,
         padding_left=True,
         tooltip=hint.tooltip,
     )
 
 
-def code_lens(lines: Sequence[str], lens: Lens, uri: str, encoding: Encoding) -> dict[str, Any]:
+def code_lens(part: Part, lens: Lens, encoding: Encoding) -> dict[str, Any]:
     """A lens whose click the client handles, or else `tirlens.lsp.clicks`; as its JSON.
 
     A long file has hundreds, and to make them of the protocol's types takes longer than the rest.
     """
-    at = position(lines, lens.line, lens.column, encoding)
+    at = position(part.lines, lens.line - part.offset, lens.column, encoding)
     place = {"line": at.line, "character": at.character}
     name = _COMMANDS.get(lens.part.action, "")
     command: dict[str, Any] = {"title": lens.part.title, "command": name}
     if name:
-        command["arguments"] = [uri, lens.kernel]
+        command["arguments"] = [part.document.uri, lens.kernel]
     return {"range": {"start": place, "end": place}, "command": command}
 
 
-def hover(lines: Sequence[str], found: Hover, encoding: Encoding) -> types.Hover:
+def hover(part: Part, found: Hover, encoding: Encoding) -> types.Hover:
     """A hover, which marks the first line of what it speaks of."""
-    line = min(found.span.line, len(lines))
-    text = lines[line - 1]
+    # A statement may begin in the cell before.
+    line = max(min(found.span.line - part.offset, len(part.lines)), 1)
+    text = part.lines[line - 1]
     # The head line is enough to mark what is spoken of; a whole loop would flood the editor.
     span = Span(line, min(found.span.column, len(text)), line, len(text))
     return types.Hover(
         contents=types.MarkupContent(types.MarkupKind.Markdown, found.markdown),
-        range=range_of(lines, span, encoding),
+        range=range_of(part.lines, span, encoding),
     )
 
 
@@ -121,18 +124,21 @@ def diagnostic(lines: Sequence[str], item: Diagnostic, encoding: Encoding) -> ty
     )
 
 
-def symbols(document: Document, encoding: Encoding) -> list[types.DocumentSymbol]:
-    """The kernels of a document."""
+def symbols(part: Part, encoding: Encoding) -> list[types.DocumentSymbol]:
+    """The kernels of a document or a cell."""
+    document, lines = part.document, part.lines
     reading = document.reading
     if reading is None:
         return []
-    lines, place_now = document.lines, document.map_from(reading)
+    place_now = document.map_from(reading)
     found: list[types.DocumentSymbol] = []
     for kernel in reading.source.kernels:
-        whole = range_of(lines, place_now.current_span(kernel.extent), encoding)
-        head = position(
-            lines, place_now.nearest_current_line(kernel.span.line), kernel.span.column, encoding
-        )
+        extent = place_now.current_span(kernel.extent)
+        if not part.has(extent.line):
+            continue
+        whole = range_of(lines, part.span(extent), encoding)
+        line = place_now.nearest_current_line(kernel.span.line) - part.offset
+        head = position(lines, line, kernel.span.column, encoding)
         # The selection must lie within the range, whatever was typed since.
         inside = whole.start.line <= head.line <= whole.end.line
         selection = types.Range(head, head) if inside else types.Range(whole.start, whole.start)

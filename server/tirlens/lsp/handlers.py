@@ -97,6 +97,32 @@ def _add_documents(server: Server) -> None:
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
         server.session.close(params.text_document.uri)
 
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def notebook_did_open(params: types.DidOpenNotebookDocumentParams) -> None:
+        from tirlens.lsp import convert
+
+        notebook = params.notebook_document
+        text = server.notebooks.open(notebook, params.cell_text_documents)
+        path = convert.path_below(notebook.uri, server.workspace.root_path)
+        server.session.open(notebook.uri, path, notebook.version, text)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def notebook_did_change(params: types.DidChangeNotebookDocumentParams) -> None:
+        uri, cells = params.notebook_document.uri, params.change.cells
+        if cells is not None:
+            text, gone = server.notebooks.change(uri, cells, server.client.encoding)
+            server.session.change(uri, params.notebook_document.version, text)
+            server.client.clear_diagnostics(gone)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
+    def notebook_did_save(params: types.DidSaveNotebookDocumentParams) -> None:
+        server.session.save(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def notebook_did_close(params: types.DidCloseNotebookDocumentParams) -> None:
+        server.session.close(params.notebook_document.uri)
+        server.client.clear_diagnostics(server.notebooks.close(params.notebook_document.uri))
+
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
         from tirlens.lsp import convert
@@ -113,32 +139,35 @@ def _add_displays(server: Server) -> None:
         from tirlens.lsp import convert
         from tirlens.session import view
 
-        document = server.document(params.text_document.uri)
-        if document is None:
+        part = server.part(params.text_document.uri)
+        if part is None:
             return []
         if not server.client.refreshes_hints:
             # It would not ask again when they are known.
-            await server.session.analysed_text(document.uri)
-        display = server.session.configuration.display(document.project)
+            await server.session.analysed_text(part.document.uri)
+            part = server.part(params.text_document.uri) or part
+        display = server.session.configuration.display(part.document.project)
         first, last = params.range.start.line + 1, params.range.end.line + 1
-        hints = view.inlay_hints(document, first, last, display)
-        return [convert.inlay_hint(document.lines, hint, server.client.encoding) for hint in hints]
+        first, last = (part.offset + min(line, len(part.lines)) for line in (first, last))
+        hints = view.inlay_hints(part.document, first, last, display)
+        return [convert.inlay_hint(part, hint, server.client.encoding) for hint in hints]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     async def code_lens(params: types.CodeLensParams) -> PlainJson:
         from tirlens.lsp import convert
         from tirlens.session import view
 
-        document = server.document(params.text_document.uri)
+        part = server.part(params.text_document.uri)
         configuration = server.session.configuration
-        if document is None or not configuration.display(document.project).has_lenses:
+        if part is None or not configuration.display(part.document.project).has_lenses:
             return PlainJson([])
-        await server.session.first_reading(document.uri)
-        display = configuration.display(document.project)
-        lenses = view.code_lenses(document, configuration.trusted, display)
-        lines, encoding = document.lines, server.client.encoding
+        await server.session.first_reading(part.document.uri)
+        part = server.part(params.text_document.uri) or part
+        display = configuration.display(part.document.project)
+        lenses = view.code_lenses(part.document, configuration.trusted, display)
+        encoding = server.client.encoding
         return PlainJson(
-            [convert.code_lens(lines, lens, document.uri, encoding) for lens in lenses]
+            [convert.code_lens(part, lens, encoding) for lens in lenses if part.has(lens.line)]
         )
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
@@ -146,12 +175,12 @@ def _add_displays(server: Server) -> None:
         from tirlens.lsp import convert
         from tirlens.session import view
 
-        document = server.document(params.text_document.uri)
-        if document is None:
+        part = server.part(params.text_document.uri)
+        if part is None:
             return None
-        line, column = convert.place(document.lines, params.position, server.client.encoding)
-        found = view.hover(document, line, column)
-        return found and convert.hover(document.lines, found, server.client.encoding)
+        line, column = convert.place(part.lines, params.position, server.client.encoding)
+        found = view.hover(part.document, part.offset + line, column)
+        return found and convert.hover(part, found, server.client.encoding)
 
 
 def _add_outline_and_actions(server: Server) -> None:
@@ -161,11 +190,12 @@ def _add_outline_and_actions(server: Server) -> None:
     async def document_symbol(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         from tirlens.lsp import convert
 
-        document = server.document(params.text_document.uri)
-        if document is None:
+        part = server.part(params.text_document.uri)
+        if part is None:
             return []
-        await server.session.first_reading(document.uri)
-        return convert.symbols(document, server.client.encoding)
+        await server.session.first_reading(part.document.uri)
+        part = server.part(params.text_document.uri) or part
+        return convert.symbols(part, server.client.encoding)
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
@@ -176,12 +206,13 @@ def _add_outline_and_actions(server: Server) -> None:
     def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
         from tirlens.lsp import actions
 
-        document = server.document(params.text_document.uri)
-        line = params.range.start.line + 1
-        if document is None:
+        uri = params.text_document.uri
+        parts, part = server.parts(uri), server.part(uri)
+        if parts is None or part is None:
             return []
-        edits = actions.code_actions(document, line, server.client.encoding)
-        return edits + actions.commands(document, line, server.session.configuration.trusted)
+        line = part.offset + params.range.start.line + 1
+        edits = actions.code_actions(parts, line, server.client.encoding)
+        return edits + actions.commands(parts, line, server.session.configuration.trusted)
 
 
 def _add_commands(server: Server) -> None:

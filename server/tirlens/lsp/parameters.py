@@ -39,12 +39,14 @@ def _initialize(params: dict[str, Any]) -> dict[str, Any]:
     capabilities = params.get("capabilities")
     if not isinstance(capabilities, dict):
         return params
+    known = _known_fields(cast("dict[str, Any]", capabilities), _CAPABILITIES)
     process = params.get("processId")
     is_process = type(process) is int and 0 < process < 2**31
     return {
         "processId": process if is_process else None,
         "rootUri": None,
-        "capabilities": _known_fields(cast("dict[str, Any]", capabilities), _CAPABILITIES),
+        # What the server can do with notebooks is said to every client.
+        "capabilities": {**known, "notebookDocument": {"synchronization": {}}},
         "initializationOptions": params.get("initializationOptions"),
     }
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from tirlens.lsp.client import Client
@@ -15,9 +16,20 @@ from tirlens.lsp.protocol import Protocol
 from tirlens.version import __version__
 
 if TYPE_CHECKING:
+    from tirlens.lsp.notebooks import Notebooks, Part, Parts
     from tirlens.session import Document, Session
 
 logger = logging.getLogger(__name__)
+
+_NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    notebook_selector=[
+        types.NotebookDocumentFilterWithCells(
+            notebook=types.NotebookDocumentFilterNotebookType(notebook_type="jupyter-notebook"),
+            cells=[types.NotebookCellLanguage(language="python")],
+        )
+    ],
+    save=True,
+)
 
 
 class Server(LanguageServer):
@@ -26,7 +38,9 @@ class Server(LanguageServer):
     protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, trust_workspace: bool = False) -> None:
-        super().__init__("tirlens", __version__, protocol_cls=Protocol)  # pyright: ignore[reportUnknownMemberType]
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            "tirlens", __version__, protocol_cls=Protocol, notebook_document_sync=_NOTEBOOKS
+        )
         self.trust_workspace = trust_workspace
         self.initialization_options: object = None
         self.client = Client(self)
@@ -51,9 +65,26 @@ class Server(LanguageServer):
         """Whether there is a session: from the first use on."""
         return "session" in self.__dict__
 
+    @cached_property
+    def notebooks(self) -> Notebooks:
+        """The cells of the open notebooks, created at the first use."""
+        from tirlens.lsp.notebooks import Notebooks
+
+        return Notebooks()
+
     def document(self, uri: str) -> Document | None:
-        """The open document of a URI; None if there is none."""
-        return self.session.documents.get(uri)
+        """The open document that has the lines of a URI; None if there is none."""
+        return self.session.documents.get(self.notebooks.owner(uri))
+
+    def parts(self, uri: str) -> Parts | None:
+        """The document that has the lines of a URI, as the client has it; None if there is none."""
+        document = self.document(uri)
+        return None if document is None else self.notebooks.parts(document)
+
+    def part(self, uri: str) -> Part | None:
+        """What the client has open as `uri`: a document or a cell; None if there is none."""
+        parts = self.parts(uri)
+        return parts and next((part for part in parts.parts if part.uri == uri), None)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Write to the log: a client's mistake must not open a window."""

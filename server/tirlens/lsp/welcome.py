@@ -83,6 +83,15 @@ def capabilities(encoding: str) -> dict[str, Any]:
     return {
         "positionEncoding": encoding,
         "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+        "notebookDocumentSync": {
+            "notebookSelector": [
+                {
+                    "notebook": {"notebookType": "jupyter-notebook"},
+                    "cells": [{"language": "python"}],
+                }
+            ],
+            "save": True,
+        },
         "hoverProvider": True,
         "documentSymbolProvider": True,
         "codeActionProvider": {"codeActionKinds": ["refactor.rewrite", OWN_ACTION]},

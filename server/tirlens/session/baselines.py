@@ -16,6 +16,8 @@ from pathlib import Path
 
 import platformdirs
 
+from tirlens.ide import notebook_text
+
 
 @dataclass(frozen=True)
 class Baseline:
@@ -101,7 +103,10 @@ class Pins:
 
         key = commit, str(path)
         if key not in self._texts:
-            self._texts[key] = repository.text_at(Path(root), commit, path)
+            content = repository.text_at(Path(root), commit, path)
+            if content is not None and path.suffix == notebook_text.SUFFIX:
+                content = notebook_text.text_of_file(content)
+            self._texts[key] = content
         return self._texts[key]
 
     def _file(self, place: Path) -> Path:

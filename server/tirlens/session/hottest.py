@@ -39,8 +39,11 @@ def hottest_line(document: Document, line: int | None = None) -> HotLine | None:
     analysed = kernel and analysis.same_kernel(kernel)
     reports = analysis.reports_of(analysed) if analysed else ()
     slowest = max(reports or analysis.report.kernels, key=_time_s, default=None)
-    lines = [] if slowest is None else _hot_lines(document, [slowest])
-    in_body = [item for item in lines if slowest and item.line != slowest.span.line]
+    if slowest is None:
+        return None
+    lines = _hot_lines(document, [slowest])
+    head = document.map_from(analysis.reading).current_line(slowest.span.line)
+    in_body = [item for item in lines if item.line != head]
     return max(in_body or lines, key=lambda item: item.share, default=None)
 
 

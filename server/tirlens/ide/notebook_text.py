@@ -1,0 +1,109 @@
+"""The cells of a notebook as one Python text, and the lines of each cell in it.
+
+The Python cells follow one another in the order of the notebook, as *Run All* executes them. What
+IPython reads and Python does not (magics, commands of the shell, help) becomes a comment, so that
+each line of a cell is one line of the text, with the same columns wherever it is Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, cast
+
+from tirlens.ide.document_text import split_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SUFFIX = ".ipynb"
+
+#: Cell magics whose cell is Python; the cells of all others (``%%bash``) are not.
+_PYTHON_CELLS = frozenset(("capture", "debug", "prun", "time", "timeit"))
+_CELL_MAGIC = re.compile(r"\s*%%(\w+)")
+#: ``%time f()``, ``!ls``, ``?f``, ``f?`` and ``files = !ls``.
+_MAGIC = re.compile(r"(\s*|\s*[\w., ]+=\s*)(?:[%!?]|[\w.]+\?{1,2}\s*$)")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a notebook.
+
+    Attributes
+    ----------
+    uri, version
+        The editor's name of the cell and its number of the text.
+    text
+        As the editor has it; None if it is no Python.
+    """
+
+    uri: str
+    version: int
+    text: str | None
+
+    @cached_property
+    def lines(self) -> Sequence[str]:
+        """The lines of the cell as Python; none if it is no Python."""
+        return () if self.text is None else _python_lines(split_lines(self.text))
+
+
+def joined(cells: Sequence[Cell]) -> str:
+    """The text of the Python cells."""
+    return "".join(f"{line}\n" for cell in cells for line in cell.lines)
+
+
+def offsets(cells: Sequence[Cell]) -> list[int]:
+    """For each cell, how many lines of the joined text are above it."""
+    return [0, *accumulate(len(cell.lines) for cell in cells)][:-1]
+
+
+def text_of_file(content: str) -> str | None:
+    """The joined text of a notebook's file (nbformat 4); None if `content` is no notebook."""
+    try:
+        notebook: Any = json.loads(content)
+        found = [_source(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return joined([Cell("", 0, text) for text in found])
+
+
+def _source(cell: dict[str, Any]) -> str:
+    source: Any = cell["source"]
+    return source if isinstance(source, str) else "".join(cast("list[str]", source))
+
+
+def _python_lines(lines: Sequence[str]) -> Sequence[str]:
+    first = next((line for line in lines if line.strip()), "")
+    cell_magic = _CELL_MAGIC.match(first)
+    if cell_magic and cell_magic[1] not in _PYTHON_CELLS:
+        return [f"#{line}" for line in lines]
+    if not any(_MAGIC.match(line) for line in lines) or _is_python("\n".join(lines)):
+        return lines
+    found: list[str] = []
+    continues = False
+    for line in lines:
+        magic = _MAGIC.match(line)
+        if continues:
+            found.append(f"#{line}")
+        elif magic is None:
+            found.append(line)
+        elif magic[1]:
+            # A block needs a statement, and a name its value.
+            found.append(f"{magic[1]}None  # {line[len(magic[1]) :]}")
+        else:
+            found.append(f"#{line}")
+        continues = (continues or magic is not None) and line.endswith("\\")
+    return found
+
+
+def _is_python(text: str) -> bool:
+    """Whether Python reads a text as it is: ``%`` and ``!`` then begin no magic in it."""
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True

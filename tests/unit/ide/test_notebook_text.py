@@ -1,0 +1,57 @@
+"""Tests of tirlens.ide.notebook_text: the cells of a notebook as one text."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import pytest
+
+from tirlens.ide.notebook_text import Cell, joined, offsets, text_of_file
+
+
+def _cells(*texts: str | None) -> list[Cell]:
+    return [Cell(f"cell:{number}", 1, text) for number, text in enumerate(texts)]
+
+
+def test_each_cell_has_its_lines_below_those_before_it() -> None:
+    cells = _cells("a = 1\nb = 2", None, "c = 3\n", "")
+    assert joined(cells) == "a = 1\nb = 2\nc = 3\n\n\n"
+    assert offsets(cells) == [0, 2, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        ("%pip install tilelang\nx = 1", "#%pip install tilelang\nx = 1"),
+        ("!ls \\\n  -la\nx = 1", "#!ls \\\n#  -la\nx = 1"),
+        ("if a:\n    %time f()", "if a:\n    None  # %time f()"),
+        ("files = !ls\nn, m = %sql x", "files = None  # !ls\nn, m = None  # %sql x"),
+        ("?f\nf??\nx = 1", "#?f\n#f??\nx = 1"),
+        ("%%bash\necho $x\n", "#%%bash\n#echo $x\n#"),
+        ("%%time\nx = 1", "#%%time\nx = 1"),
+        # Python as it is: an operator and a string, not a magic.
+        ("x = (9\n  % 4)", "x = (9\n  % 4)"),
+        ('s = """\n%time\n"""', 's = """\n%time\n"""'),
+    ],
+)
+def test_what_only_ipython_reads_becomes_a_comment(cell: str, text: str) -> None:
+    assert joined(_cells(cell)) == f"{text}\n"
+    ast.parse(text)
+
+
+def test_a_cell_that_is_not_python_yet_stays_as_it_is() -> None:
+    assert (
+        joined(_cells("for i in range(16)\n    a[i] = 0")) == "for i in range(16)\n    a[i] = 0\n"
+    )
+
+
+def test_the_file_of_a_notebook_has_the_same_text() -> None:
+    cells = [
+        {"cell_type": "markdown", "source": "# title"},
+        {"cell_type": "code", "source": ["%cd ..\n", "a = 1"]},
+        {"cell_type": "code", "source": "b = 2"},
+    ]
+    assert text_of_file(json.dumps({"cells": cells})) == "#%cd ..\na = 1\nb = 2\n"
+    assert text_of_file("no notebook") is None
+    assert text_of_file("[]") is None
