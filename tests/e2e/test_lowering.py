@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,3 +64,28 @@ def test_lowered_figures_come_after_those_of_the_source(
     assert finding["range"]["start"]["line"] == DEFINITION
     assert finding["message"].startswith("tilelang does not compile this for NVIDIA H100")
     assert "(source)" in wait_for(client, uri, "100 threads, 32.8 kB shared (source)")
+
+
+def test_a_text_that_is_saved_over_before_it_is_lowered_is_compared_with(
+    client: Client, tmp_path: Path, tilelang_python: Path
+) -> None:
+    client.initialize(trusted=True, interpreter=str(tilelang_python))
+    path = tmp_path / "kernels.py"
+    path.write_text(EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
+    uri = client.open(path)
+    client.wait_ready(uri)
+    wait_for(client, uri, "(lowered)")
+    text = path.read_text(encoding="utf-8")
+    changed = text.replace("block_N=128, block_K=32", "block_N=64, block_K=32")
+    assert changed != text
+    client.replace(uri, 2, changed)
+    client.save(uri)
+    client.wait_ready(uri, 2)
+    # Neither text is lowered yet, and the change is there at once.
+    assert re.search(r"\(\+\d+%\)", client.lenses(uri)[DEFINITION][0])
+    client.replace(uri, 3, text)
+    client.save(uri)
+    client.wait_ready(uri, 3)
+    assert re.search(r"\(-\d+%\)", client.lenses(uri)[DEFINITION][0])
+    wait_for(client, uri, "(lowered)")
+    assert re.search(r"\(-\d+%\)", client.lenses(uri)[DEFINITION][0])

@@ -48,6 +48,8 @@ class Version:
         Such as ``last save`` or ``HEAD~1``.
     lines
         The lines of the text.
+    kernels
+        Of a kernel that is lowered both reports: lowered, and as it was before.
     """
 
     name: str
@@ -85,16 +87,24 @@ class Comparison:
         The kernel's report in that version.
     lines
         The lines of that version.
+    unlowered
+        The present kernel before it was lowered, where the earlier one was not lowered. The two
+        are then compared.
     """
 
     name: str
     before: KernelReport
     lines: Sequence[str]
+    unlowered: KernelReport | None = None
 
     @property
     def time_s(self) -> float | None:
         """The time in the earlier version."""
         return self.before.time_s
+
+    def change(self, report: KernelReport) -> str:
+        """The change of the time of `report`, the present kernel: ``-28%``, or empty."""
+        return change((self.unlowered or report).time_s, self.time_s)
 
 
 @dataclass(frozen=True)
@@ -119,9 +129,9 @@ class History:
         """``-28%``, ``-28%, baseline -41%`` or ``baseline -41%``; empty without a change."""
         found: list[str] = []
         if self.last_save is not None:
-            found.append(change(report.time_s, self.last_save.time_s))
+            found.append(self.last_save.change(report))
         if self.baseline is not None:
-            percent = change(report.time_s, self.baseline.time_s)
+            percent = self.baseline.change(report)
             found.append(percent and f"baseline {percent}")
         return ", ".join(filter(None, found))
 
@@ -129,7 +139,7 @@ class History:
         """The sentences of a hover on the baseline and the recent saves, in Markdown."""
         found: list[str] = []
         if self.baseline is not None and self.baseline.time_s is not None:
-            percent = change(report.time_s, self.baseline.time_s) or "unchanged"
+            percent = self.baseline.change(report) or "unchanged"
             before = labels.seconds(self.baseline.time_s)
             found.append(f"Baseline {prose(self.baseline.name)}: {before}, now {percent}.")
         if len(self.saves) > 1:
@@ -144,9 +154,17 @@ NO_HISTORY = History()
 
 def key(report: KernelReport) -> tuple[object, ...]:
     """What two times must have in common to be compared: the code that they are of may differ."""
+    return *_call(report), report.lowered is not None
+
+
+def is_same_call(one: KernelReport, other: KernelReport) -> bool:
+    """Whether two reports are of one kernel, call and device, lowered or not."""
+    return _call(one) == _call(other)
+
+
+def _call(report: KernelReport) -> tuple[object, ...]:
     sizes = tuple(sorted(report.bindings.items()))
-    is_lowered = report.lowered is not None
-    return report.definition, report.name, report.call, sizes, report.device_id, is_lowered
+    return report.definition, report.name, report.call, sizes, report.device_id
 
 
 def change(time_s: float | None, before_s: float | None) -> str:

@@ -9,7 +9,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tirlens.ide import hints, lenses
-from tirlens.ide.history import NO_HISTORY, Comparison, History, SavedTime, Version, key
+from tirlens.ide.history import (
+    NO_HISTORY,
+    Comparison,
+    History,
+    SavedTime,
+    Version,
+    is_same_call,
+    key,
+)
 from tirlens.ide.line_changes import line_times
 from tirlens.ide.line_map import LineMap
 from tirlens.settings import DEFAULT_LENS_PARTS
@@ -57,6 +65,9 @@ class Analysis:
         Those of the analysis, for evaluations on other devices.
     lens_parts
         The parts of a lens, in order.
+    unlowered
+        The reports of the lowered kernels as they are without what the lowering has found, to
+        compare with versions that were not lowered.
     """
 
     reading: Reading
@@ -69,6 +80,7 @@ class Analysis:
     baseline: Version | None = None
     options: Options | None = None
     lens_parts: tuple[str, ...] = DEFAULT_LENS_PARTS
+    unlowered: tuple[KernelReport, ...] = ()
 
     def reports_of(self, kernel: KernelSource) -> list[KernelReport]:
         """The reports of `kernel`, found by the place of its `def`, else by its name."""
@@ -93,8 +105,11 @@ class Analysis:
         if reading.text == self.reading.text or not has_times:
             return self.last_save, self.saves_before
         saves = {key(item): self.history_of(item).saves for item in self.report.kernels}
-        version = Version("last save", self.reading.lines, tuple(self.report.kernels))
-        return version, {**self.saves_before, **saves}
+        return self.as_version("last save"), {**self.saves_before, **saves}
+
+    def as_version(self, name: str) -> Version:
+        """This analysis for later ones to compare with."""
+        return Version(name, self.reading.lines, (*self.report.kernels, *self.unlowered))
 
     def history_of(self, report: KernelReport) -> History:
         """What the time of `report`, one of this analysis, is compared with."""
@@ -122,7 +137,7 @@ class Analysis:
     def _times_before(self, report: KernelReport) -> Mapping[int, float]:
         """The times of the last save at the lines of this text."""
         comparison = self.history_of(report).last_save
-        if comparison is None:
+        if comparison is None or comparison.unlowered is not None:
             return {}
         lines = LineMap.between(comparison.lines, self.reading.lines)
         return line_times(comparison.before, lines)
@@ -156,8 +171,15 @@ class Analysis:
         return History(last_save, self._comparison(report, self.baseline), saves[-_MAX_SAVES:])
 
     def _comparison(self, report: KernelReport, version: Version | None) -> Comparison | None:
-        before = version and version.counterpart(report, self.report.kernels)
-        return Comparison(version.name, before, version.lines) if version and before else None
+        if version is None:
+            return None
+        before = version.counterpart(report, self.report.kernels)
+        if before is not None:
+            return Comparison(version.name, before, version.lines)
+        # Saved over before it was lowered, or refused by the framework: the times of the source.
+        own = next((item for item in self.unlowered if is_same_call(item, report)), None)
+        before = version.counterpart(own, self.unlowered) if own is not None else None
+        return Comparison(version.name, before, version.lines, own) if before else None
 
     @cached_property
     def _reports_at(self) -> dict[int, list[KernelReport]]:

@@ -121,5 +121,4 @@ class BaselineAnalyses:
             evaluation = await asyncio.to_thread(
                 evaluate, own, result, parts.parts(own.path), reports
             )
-        kernels = tuple(evaluation.analysis.report.kernels)
-        return Version(baseline.name, reading.lines, kernels)
+        return evaluation.analysis.as_version(baseline.name)

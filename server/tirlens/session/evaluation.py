@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tirlens.ide.history import key
 from tirlens.session.analysis import NO_SAVES, Analysis
 from tirlens.settings import DEFAULT_LENS_PARTS
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from tirlens import pipeline
     from tirlens.ide.hints import Hint
+    from tirlens.model.report import KernelReport
     from tirlens.session.job import Job
     from tirlens_worker.protocol import Result
 
@@ -48,10 +50,17 @@ def evaluate(
     """
     from tirlens import pipeline
 
+    traced = result
     lowering = pipeline.plan_lowering(job.plan, result, job.options, parts)
     if lowering is not None:
         result = pipeline.merge_lowerings(result, lowering.result())
     report = pipeline.file_report(job.plan.source, result, job.options, job.path, reports)
+    unlowered: tuple[KernelReport, ...] = ()
+    if any(item.lowered is not None for item in report.kernels):
+        options = replace(job.options, advice=False)
+        whole = pipeline.file_report(job.plan.source, traced, options, job.path, reports)
+        known = set(map(key, report.kernels))
+        unlowered = tuple(item for item in whole.kernels if key(item) not in known)
     document = job.document
     previous = document.analysis
     last_save, saves = (None, NO_SAVES) if previous is None else previous.past_of(job.reading)
@@ -66,6 +75,7 @@ def evaluate(
         document.baseline,
         job.options,
         lens_parts=_lens_parts(job),
+        unlowered=unlowered,
     )
     hints = analysis.hints(job.display)
     # Computed here in the thread, and not when the client asks for them.

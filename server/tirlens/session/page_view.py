@@ -128,7 +128,8 @@ class PageView:
             for report in analysis.report.kernels:
                 history = analysis.history_of(report)
                 before = history.last_save if comparison == LAST_SAVE else history.baseline
-                if before is not None:
+                # Times of lowered lines are not compared with those of the source.
+                if before is not None and before.unlowered is None:
                     found[id(report)] = self._of_version(before)
             return found
         return _on_device(analysis, comparison)
