@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 EXAMPLE = Path(__file__).parent.parent / "examples" / "gemm_tilelang.py"
 DEFINITION = 29
 LIMIT_S = 60.0
+CHANGED = "$/tirlens/changed"
 
 
 @pytest.fixture
@@ -50,6 +51,9 @@ def test_lowered_figures_come_after_those_of_the_source(
     assert client.requests.count("workspace/inlayHint/refresh") <= 2
     assert client.requests.count("workspace/codeLens/refresh") <= 2
     assert client.states(uri).count("ready") == 1
+    # What shows the figures elsewhere is told of both.
+    changed = [given["uri"] for name, given in client.notifications if name == CHANGED]
+    assert changed == [uri, uri]
     # Another number of stages takes other memory.
     client.replace(uri, 2, path.read_text(encoding="utf-8").replace("num_stages=2", "num_stages=3"))
     client.save(uri)

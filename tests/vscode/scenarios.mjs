@@ -84,6 +84,22 @@ function scenariosOfTrusted(window) {
       assert.ok(policy.startsWith("default-src 'none'"), policy);
       return (await frame.locator("body").innerText()).slice(0, 400);
     },
+    "report has what a baseline adds later": async () => {
+      const frame = await window.webview(new RegExp(tilelang.name));
+      const options = frame.locator("option").filter({ hasText: "the baseline: pinned" });
+      const become = (count) =>
+        until(`${count} baselines in the report`, 20 * SECONDS, async () =>
+          (await options.count()) === count ? true : undefined,
+        );
+      await window.page.locator(".monaco-editor .view-line").filter({ hasText: tilelang.launch }).first().click();
+      await window.command("TIRLens: Pin Baseline");
+      await window.choose("The saved file");
+      await become(1);
+      const name = await options.first().innerText();
+      await window.command("TIRLens: Clear Baseline");
+      await become(0);
+      return name;
+    },
     "report leads to the line": async () => {
       const frame = await window.webview(new RegExp(tilelang.name));
       const link = frame.locator("[data-line]").first();

@@ -38,6 +38,7 @@ SCENARIOS = {
         "tilelang: lens and hints",
         "tilelang: hover",
         "report opens",
+        "report has what a baseline adds later",
         "report leads to the line",
         "report compares with another device",
         "report applies an advice",

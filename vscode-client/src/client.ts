@@ -22,7 +22,7 @@ import {
 } from "vscode-languageclient/node";
 import { CELL, textsOf } from "./cells";
 import { log, reason } from "./log";
-import { STATUS, type ChangedConfiguration, type InitializationOptions, type Status } from "./protocol";
+import { CHANGED, STATUS, type ChangedConfiguration, type InitializationOptions, type Status } from "./protocol";
 import { SelectedPython } from "./python";
 import { candidates, resolve, type Bundled, type Resolved, type Unresolved } from "./resolve";
 import { analysisSettings, serverSettings } from "./settings";
@@ -66,11 +66,14 @@ export class Server implements Disposable {
   private queue: Promise<void> = Promise.resolve();
   private readonly conditionChanged = new EventEmitter<Condition>();
   private readonly statusReceived = new EventEmitter<Status>();
+  private readonly figuresChanged = new EventEmitter<string>();
   private readonly selected = new SelectedPython();
   private readonly subscriptions: { dispose(): unknown }[];
 
   readonly onDidChangeCondition = this.conditionChanged.event;
   readonly onStatus = this.statusReceived.event;
+  /** The URI of a file that has other figures: analysed, lowered, or compared with a baseline. */
+  readonly onDidChangeFigures = this.figuresChanged.event;
 
   constructor(
     private readonly folder: string,
@@ -79,6 +82,7 @@ export class Server implements Disposable {
     this.subscriptions = [
       this.conditionChanged,
       this.statusReceived,
+      this.figuresChanged,
       this.selected,
       this.selected.onDidChange(() => void this.reconsider()),
       workspace.onDidGrantWorkspaceTrust(() => void this.reconsider()),
@@ -197,6 +201,9 @@ export class Server implements Disposable {
     const client = new Client("tirlens", "TIRLens", executable, options);
     client.onNotification(STATUS, (status: Status) => {
       this.statusReceived.fire(status);
+    });
+    client.onNotification(CHANGED, ({ uri }: { uri: string }) => {
+      this.figuresChanged.fire(uri);
     });
     client.onDidChangeState(({ newState }) => {
       if (newState === State.Stopped && this.client === client) {

@@ -19,6 +19,9 @@ export interface ChangedConfiguration {
 /** Server to client: `tirlens/status`, whenever what the status bar shows of a file changes. */
 export const STATUS = "tirlens/status";
 
+/** Server to client: the file `uri` has other figures, also when no analysis has just ended. */
+export const CHANGED = "$/tirlens/changed";
+
 export interface Status {
   /** The document this is about; null for the server as a whole. */
   uri: string | null;

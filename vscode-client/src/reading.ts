@@ -51,6 +51,7 @@ export class Reading implements Disposable {
           void this.markAll();
         }
       }),
+      server.onDidChangeFigures(() => void this.markAll()),
       window.onDidChangeVisibleTextEditors(() => void this.markAll()),
       this.register("tirlens.toggle", () => this.toggle()),
       this.register("tirlens.goToHottestLine", () => this.goToHottestLine()),

@@ -45,6 +45,12 @@ export class Reports implements Disposable {
           void this.fill();
         }
       }),
+      // The lowering and the analysis of a baseline end later.
+      server.onDidChangeFigures((uri) => {
+        if (uri === this.uri && this.panel) {
+          void this.fill();
+        }
+      }),
       window.onDidChangeActiveTextEditor((editor) => {
         this.follow(editor);
       }),

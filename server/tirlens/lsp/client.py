@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 STATUS = "tirlens/status"
+#: A file has other figures than before: ``{uri}``. Clients may ignore what begins with ``$/``.
+CHANGED = "$/tirlens/changed"
 _PROGRESS_DELAY_S = 0.3
 
 
@@ -69,6 +71,7 @@ class Client:
             case events.ViewChanged(document, hints, lenses):
                 self._publish(document)
                 self._refresh_views(hints, lenses)
+                self._server.protocol.notify(CHANGED, {"uri": document.uri})
             case events.DisplayChanged():
                 self._refresh_views(hints=True, lenses=True)
             case events.FileClosed(uri):
