@@ -21,6 +21,7 @@ from .program.import_state import ImportState
 from .program.load import Loaded
 from .protocol import Analyze, GeneratedCode, KernelRequest, Lowering, Problem
 from .tracing.assumed_sizes import assumed_sizes
+from .tracing.assumed_trips import AssumedLoop, assumed_trips
 from .tracing.evaluate import Traced
 from .tracing.trace import Outcome, Tracer
 
@@ -169,11 +170,17 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
             target=_built_target(loaded, facts),
             caveats=(*facts.caveats, *_remarks(loaded, request)),
         )
+    sizes = assumed_sizes(loaded, request, facts)
+    loops = assumed_trips(facts, sizes) if request.allow_assumed else ()
     return replace(
         facts,
-        caveats=(*facts.caveats, *_arguments_left_out(loaded, request)),
+        caveats=(
+            *facts.caveats,
+            *_arguments_left_out(loaded, request),
+            *map(_assumption_of_loop, loops),
+        ),
         asks_for_device=fake_gpu.was_queried(),
-        assumed=assumed_sizes(loaded, request, facts),
+        assumed={**sizes, **{item.name: item.trips for item in loops}},
         assumed_arguments=traced.assumed,
     )
 
@@ -182,6 +189,12 @@ def _remarks(loaded: Loaded, request: KernelRequest) -> Iterator[Caveat]:
     span = request.definition or request.span
     for text in loaded.record_of_builds.remarks(span.line, span.end_line):
         yield Caveat(text, request.span)
+
+
+def _assumption_of_loop(item: AssumedLoop) -> Caveat:
+    sites = item.loop.sites
+    message = "how often this loop repeats depends on data: {}={} is assumed"
+    return Caveat(message.format(item.name, item.trips), sites[0] if sites else None)
 
 
 def _arguments_left_out(loaded: Loaded, request: KernelRequest) -> Iterator[Caveat]:

@@ -108,7 +108,8 @@ def _analyze(
 def _begin_report(facts: KernelFacts, device: Device, bindings: Mapping[str, int]) -> KernelReport:
     """The report before anything is counted."""
     sizes = _resolve_sizes(facts, bindings)
-    bound = {item.name: sizes[item.name] for item in facts.variables if item.name in sizes}
+    names = dict.fromkeys((*(item.name for item in facts.variables), *facts.assumed))
+    bound = {name: sizes[name] for name in names if name in sizes}
     guessed = [name for name in bound if name in _assumed_variables(facts, bindings)]
     return KernelReport(
         name=facts.name,

@@ -8,6 +8,7 @@ out.  A failure is recorded, and the statements after it are executed.
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 import sys
@@ -18,7 +19,14 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from ..frameworks import old_tvm
 from ..isolation.network import NetworkClosedError
 from ..protocol import KernelRequest, Problem
-from . import build_record, defined_values, execution, other_versions, user_imports
+from . import (
+    build_record,
+    defined_values,
+    execution,
+    missing_packages,
+    other_versions,
+    user_imports,
+)
 from .build_record import BuildRecord
 from .document import Document, chain, missing_name, package_of, relative_levels
 
@@ -29,6 +37,7 @@ _BUILT_TYPES = frozenset(["Schedule", "BlockBuilder"])
 # Errors that end the program on any machine, unlike a missing GPU.
 _REPORTED_AT_ONCE = (EOFError, KeyboardInterrupt, RecursionError)
 _PROJECT_FILES = (".git", "pyproject.toml", "setup.py", "setup.cfg")
+_UNDEFINED = re.compile(r"Undefined variable: (\w+)")
 _PRINTED = re.compile(r"#[ \t]*(?P<text>from tvm\.script import \w+ as (?P<name>\w+))[ \t]*$")
 
 
@@ -101,12 +110,22 @@ class Loaded:
 
     def _cause(self, error: BaseException) -> Optional[Problem]:
         """The earlier failure that left a name undefined."""
-        return self.why_missing(missing_name(error)) if isinstance(error, NameError) else None
+        if isinstance(error, NameError):
+            return self.why_missing(missing_name(error))
+        # TVM's parser says it in words.
+        match = _UNDEFINED.search(" ".join(map(str, chain(error))))
+        return self.why_missing(match.group(1)) if match else None
 
     def note_option(self, statement: ast.stmt, option: str) -> None:
         """Report an `option` that the installed tilelang does not have; it is left out."""
         message = "tilelang has no option {} in this version: it is left out".format(option)
         self.problems.append(Problem("unsupported", message, self.document.span_of(statement)))
+
+    def note_missing_package(self, statement: ast.stmt, error: BaseException) -> None:
+        """Report a package that is not installed; a stand-in takes its place."""
+        problem = self.document.problem("import", error, at=self.document.span_of(statement))
+        if problem.message not in [known.message for known in self.problems]:
+            self.problems.append(problem)
 
     def note_old_names(self, mention: Optional[Tuple[int, str]]) -> None:
         """Report the line that uses names of earlier versions, which are translated."""
@@ -119,7 +138,8 @@ class Loaded:
     def record(self, statement: ast.stmt, error: BaseException) -> None:
         """Record a failed statement: reported at once, or where a name that it defines is used."""
         at = self.document.span_of(statement)
-        if isinstance(error, ImportError):
+        needs_package = isinstance(error, missing_packages.MissingPackageError)
+        if isinstance(error, ImportError) and not needs_package:
             problem = self.document.problem("import", error, at=at)
             message = (
                 user_imports.import_error_message(error)
@@ -249,6 +269,11 @@ def run_statements(
             continue
         on_statement(statement.lineno)
         error = execution.attempt(statement, path, flags, namespace)
+        error, missing = missing_packages.attempt_with_stand_ins(
+            functools.partial(execution.attempt, statement, path, flags, namespace), error
+        )
+        for absence in missing:
+            loaded.note_missing_package(statement, absence)
         if error is not None:
             loaded.record(statement, error)
         elif namespace is loaded.namespace:

@@ -13,6 +13,7 @@ the text has been executed.
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 import sys
@@ -23,7 +24,7 @@ from types import ModuleType
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from ..isolation.network import NetworkClosedError
-from . import execution, other_versions
+from . import execution, missing_packages, other_versions
 from .document import describe, missing_name, trace_text
 
 _OWN_FOLDER = os.path.dirname(os.path.dirname(__file__))
@@ -162,7 +163,10 @@ class _Loader(SourceFileLoader):
                 continue
             raised: Optional[BaseException] = error
             if _first_line(statement) > line or isinstance(statement, (ast.Import, ast.ImportFrom)):
-                raised = execution.attempt(statement, self.path, flags, module.__dict__)
+                attempt = functools.partial(
+                    execution.attempt, statement, self.path, flags, module.__dict__
+                )
+                raised, _ = missing_packages.attempt_with_stand_ins(attempt, attempt())
             if isinstance(raised, _ENDS):
                 raise raised
             if raised is not None:

@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from ..facts import Built, Span, no_entries
 from ..frameworks.locations.block_lines import NO_LINES, BlockLines
-from ..program import compilations, defined_values, execution, load
+from ..program import compilations, defined_values, execution, load, missing_packages
 from ..program.document import Definition, describe
 from ..protocol import CallCandidate, KernelRequest
 from . import assumed_calls
@@ -59,6 +59,22 @@ class Evaluator:
         Raises:
             BaseException: the error of the user's code.
         """
+        found: List[Traced] = []
+
+        def attempt() -> Optional[BaseException]:
+            try:
+                found.extend(self._evaluate(request, candidate))
+            except ImportError as error:
+                return error
+            return None
+
+        # A function that is called may import a package, too.
+        error, _ = missing_packages.attempt_with_stand_ins(attempt, attempt())
+        if error is not None:
+            raise error
+        return tuple(found)
+
+    def _evaluate(self, request: KernelRequest, candidate: CallCandidate) -> Tuple[Traced, ...]:
         compilations.take_captured()
         defined_values.forget()
         value = self._value_of_call(request, candidate.expression)
