@@ -30,7 +30,12 @@ from .memory_parallelism import (
     load_batches,
     loaded_arrays,
 )
-from .overlap import overlap_asynchronous, overlap_products_with_loop, overlap_warpgroups
+from .overlap import (
+    overlap_asynchronous,
+    overlap_products_with_loop,
+    overlap_warpgroups,
+    register_prefetches,
+)
 from .software_pipeline import burst_share, prefetched_share, time_pipelined_loop
 from .throughput import BlockContext, busy_time
 from .warp_roles import RoleCosts, concurrent_groups, divides_warps, simulate_roles
@@ -159,8 +164,22 @@ def _time_siblings(
         else:
             arrays_in_flight = set()
         has_stored = some(node, STORES) or (has_stored and joins)
-    overlapped = overlap_asynchronous(nodes, timed, context.device, executions)
-    return interleave(overlapped, context) if interleaves else overlapped
+    parts = _interleave_siblings(nodes, timed, context) if interleaves else timed
+    return overlap_asynchronous(nodes, parts, context.device, executions)
+
+
+def _interleave_siblings(
+    nodes: Sequence[CostNode], timed: Sequence[TimedNode], context: BlockContext
+) -> Sequence[TimedNode]:
+    """The times of siblings with their thread code interleaved, but for loads ahead of their use.
+
+    The wait of such a load is no link of a chain: the interleaved code after it overlaps it.
+    """
+    ahead = register_prefetches(nodes)
+    others = iter(
+        interleave([part for number, part in enumerate(timed) if number not in ahead], context)
+    )
+    return [part if number in ahead else next(others) for number, part in enumerate(timed)]
 
 
 def _time_node(

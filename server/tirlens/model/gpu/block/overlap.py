@@ -70,7 +70,7 @@ def overlap_asynchronous(
     nodes : sequence of CostNode
         Siblings.
     timed : sequence of TimedNode
-        Their times, in the same order, without overlap.
+        Their times, in the same order, interleaved but without overlap.
     device : Device
         The device.
     executions : float
@@ -104,6 +104,19 @@ def overlap_asynchronous(
             )
             out[number] = _overlapped_by(out[number], between_s)
     return tuple(out)
+
+
+def register_prefetches(nodes: Sequence[CostNode]) -> frozenset[int]:
+    """The numbers of the siblings that load into registers which a later sibling reads."""
+    loads = [number for number, node in enumerate(nodes) if only(node, LOADS_REGISTERS)]
+    if not loads:
+        return frozenset()
+    readers = _Readers(nodes)
+    return frozenset(
+        number
+        for number in loads
+        if readers.first_after(number, written_arrays(nodes[number], "local")) is not None
+    )
 
 
 def _add_copy_wait(part: TimedNode, wait_s: float) -> TimedNode:
