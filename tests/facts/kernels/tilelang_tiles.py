@@ -76,6 +76,8 @@ def masked(A: T.Tensor((64, 64), "float32")):
 #           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ block store [select place place compare] (i >= j)?A_f[i, j] -> A_f[i, j]
             A_f[i, j] = T.if_then_else(j < 50, 1.0, 0.0)
 #           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ block store [place compare] -> A_f[i, j]
+            A_f[i, j] = T.if_then_else(j >= 64, -T.infinity("float32"), A_f[i, j])
+#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ block store A_f[i, j] -> A_f[i, j]
 
 
 @T.prim_func

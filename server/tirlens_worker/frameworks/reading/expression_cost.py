@@ -221,6 +221,10 @@ class ExpressionCost:
         name = bare(full)
         arguments = list(node.args)
         if name == "if_then_else":
+            holds = self._state.ranges.decide(self._expressions.expr(arguments[0]))
+            if holds is not None:
+                # The framework's simplification removes the choice.
+                return self.visit(arguments[1 if holds else 2], guard)
             outer, self._in_mask = self._in_mask, self._is_mask(node, arguments)
             if self._in_mask and not self._is_flag(arguments):
                 self._operations.add("select", dialect.dtype_of(node), guard, node)
