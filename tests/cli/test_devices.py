@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tirlens.cli import main
-from tirlens.hardware import DEFAULT_DEVICE, DeviceError, load
+from tirlens.hardware import DEFAULT_DEVICE, DeviceError, detect, load
 
 
 @pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr("platform.system", lambda: "Linux")
-    return tmp_path
+    detect.forget()
+    yield tmp_path
+    detect.forget()
 
 
 def _nvidia_smi(folder: Path, rows: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 
@@ -190,12 +191,13 @@ def _tool(folder: Path, name: str, body: str) -> None:
 
 
 @pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder on the PATH before all others, and nothing known of the machine yet."""
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on the PATH before all others; nothing is known of the machine before and after."""
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr("platform.system", lambda: "Linux")
     detect.forget()
-    return tmp_path
+    yield tmp_path
+    detect.forget()
 
 
 def test_an_old_driver_is_asked_for_less(tools: Path) -> None:
