@@ -8,11 +8,11 @@ import os
 from dataclasses import replace
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from ..program import fake_gpu
+from ..program import execution, fake_gpu
 from ..program.compilations import first_configuration
 from ..program.document import Definition, Document
 from ..protocol import KernelRequest
-from . import assumed_values, listed_values
+from . import asserted_values, assumed_values, listed_values
 from .array_arguments import array_class, is_array, new_arrays
 
 
@@ -39,7 +39,8 @@ def calls(
     parameters = _parameters(document, value, request)
     owner, _, last = name.rpartition(".")
     if _is_method(document, value, request):
-        name = "{}.{}".format(instance(document, owner, request), last)
+        names = _namespace(value)
+        name = "{}.{}".format(instance(document, owner, request, names), last)
     for values in assumed_values.attempts(parameters, request.hints, request.bindings, divisor):
         assumed = _assumed_arguments(values, request)
         values = _with_device(values)
@@ -51,19 +52,44 @@ def calls(
         yield Call(text, source, assumed)
 
 
-def instance(document: Document, owner: str, request: KernelRequest) -> str:
+def instance(
+    document: Document, owner: str, request: KernelRequest, namespace: Mapping[str, Any]
+) -> str:
     """An object of the class `owner`, as text.
 
-    It is constructed without arguments; an object whose construction takes some is not constructed.
+    Its constructor's arguments without a default, and those whose default an assertion of the class
+    refuses, are assumed. An object that cannot be constructed so is not constructed.
     """
-    path = document.definitions_along(owner, request.span.line)
-    constructor = document.definitions(path[-1]).get("__init__") if path else None
-    arguments = getattr(constructor, "args", None)
-    if arguments is None:
+    try:
+        value: Any = execution.value_of(owner, dict(namespace))
+        parameters = inspect.signature(value).parameters.values()
+    except Exception:
         return "{}()".format(owner)
-    is_given = len(arguments.args) - 1 <= len(arguments.defaults)
-    is_given = is_given and None not in arguments.kw_defaults
-    return "{}()".format(owner) if is_given else "{0}.__new__({0})".format(owner)
+    path = document.definitions_along(owner, request.span.line)
+    demands = asserted_values.demands_of(path[-1]) if path else {}
+    names = [parameter.name for parameter in parameters]
+    words: List[str] = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        name, default = parameter.name, parameter.default
+        if default is not parameter.empty:
+            text = asserted_values.demanded_text(demands.get(name, []), default)
+        else:
+            demanded = [demand.text for demand in demands.get(name, [])]
+            hint = None if parameter.annotation is parameter.empty else parameter.annotation
+            assumed = assumed_values.Parameter(name, hint)
+            found = (*demanded, *request.hints.get(name, ()))
+            text = (found or assumed_values.plausible_values(assumed, names))[0]
+        if text is not None:
+            words.append("{}={}".format(name, text))
+    text = "{}({})".format(owner, ", ".join(words))
+    try:
+        if words:
+            execution.value_of(text, dict(namespace))
+    except Exception:
+        return "{0}.__new__({0})".format(owner)
+    return text
 
 
 def takes_self(definition: Optional[Definition]) -> bool:
@@ -245,6 +271,8 @@ def _without_value(
     objects = listed_values.dtype_objects_of(tree)
     language = _language(_namespace(value)) if objects else None
     lengths = listed_values.lengths_of(tree)
+    demands = asserted_values.demands_of(tree)
+    required = asserted_values.required_of(tree)
     context = "{} {}".format(request.name, file)
     # One whose parameters are all None is called by a tuner, which gives them values.
     is_tuned = all(parameter.default is None for parameter in signature.parameters.values())
@@ -254,6 +282,7 @@ def _without_value(
         if parameter.name in (tensors or ()) or parameter.name in tuned:
             continue
         optional = parameter.default is None and not is_tuned
+        optional = optional and parameter.name not in required
         if parameter.default is parameter.empty or parameter.default is None:
             annotation = parameter.annotation
             if getattr(annotation, "__name__", "") in ("Target", "dtype", "BlockBuilder"):
@@ -273,6 +302,10 @@ def _without_value(
             )
         elif parameter.name in request.bindings:
             out.append(assumed_values.Parameter(parameter.name, None, True))
+        elif parameter.name in demands:
+            text = asserted_values.demanded_text(demands[parameter.name], parameter.default)
+            if text is not None:
+                out.append(assumed_values.Parameter(parameter.name, choices=(text,)))
     if hasattr(implementation, "get_tir") and definition is not None:
         known = set(signature.parameters)
         names = listed_values.constants_of(definition)

@@ -137,15 +137,24 @@ class BuiltTracer:
             return
 
     def _calls(self, request: KernelRequest) -> Iterator[Call]:
-        name = request.local_to or ""
         for candidate in request.candidates:
-            text = _on_object(candidate.expression, name)
+            text = self._on_object(request, candidate.expression)
             yield Call(text, candidate.source, candidate.assumed)
         if request.allow_assumed and assumed_calls.required_around(self._loaded.document, request):
             names = self._loaded.namespace
             calls = assumed_calls.calls_around(self._loaded.document, request, names)
             for call, _ in zip(calls, range(_MAX_ASSUMED_CALLS)):
-                yield call._replace(text=_on_object(call.text, name))
+                yield call._replace(text=self._on_object(request, call.text))
+
+    def _on_object(self, request: KernelRequest, expression: str) -> str:
+        """``TestSplit().test_basic()`` for ``TestSplit.test_basic()``."""
+        name = request.local_to or ""
+        owner, _, last = name.rpartition(".")
+        if not owner or not expression.startswith(name):
+            return expression
+        document, names = self._loaded.document, self._loaded.namespace
+        made = assumed_calls.instance(document, owner, request, names)
+        return "{}.{}{}".format(made, last, expression[len(name) :])
 
     def _why_not(self, request: KernelRequest, span: Span) -> Optional[Problem]:
         """The error that prevented the statements from building a kernel, if any."""
@@ -175,11 +184,3 @@ def _of_graph(call: relax_graph.GraphCall, step: str, origin: Call) -> BuiltFunc
     arrays = relax_graph.array_types(call)
     built = Built(step, entry=call.entry, calls=call.calls, arrays=arrays)
     return BuiltFunction(call.name, call.function, built, origin, sizes=call.sizes)
-
-
-def _on_object(expression: str, name: str) -> str:
-    """``TestSplit().test_basic()`` for ``TestSplit.test_basic()``."""
-    owner, _, last = name.rpartition(".")
-    if not owner or not expression.startswith(name):
-        return expression
-    return "{}().{}{}".format(owner, last, expression[len(name) :])

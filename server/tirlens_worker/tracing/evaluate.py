@@ -146,7 +146,7 @@ class Evaluator:
         if not owner or not assumed_calls.takes_self(path[-1] if path else None):
             return expression
         return "{}.{}{}".format(
-            assumed_calls.instance(self._document, owner, request),
+            assumed_calls.instance(self._document, owner, request, self._names(request)),
             method,
             expression[len(around) :],
         )
