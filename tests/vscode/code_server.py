@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vscode.cache import run
@@ -57,8 +57,12 @@ def code_server(
     vsix: Path,
     settings: Mapping[str, object],
     trust_everything: bool,
+    others: Sequence[Path] = (),
 ) -> Iterator[str]:
-    """Serve VS Code from `folder` (home, user data, extensions); yields its address."""
+    """Serve VS Code from `folder` (home, user data, extensions); yields its address.
+
+    `others` are extensions beside that of TIRLens.
+    """
     home = folder / "home"
     data = folder / "data"
     home.mkdir(parents=True)
@@ -78,7 +82,8 @@ def code_server(
         *("--extensions-dir", str(folder / "extensions")),
     ]
     start = [str(editor.node), str(editor.entry), *places]
-    run([*start, "--install-extension", str(vsix)], folder, environment)
+    for extension in (vsix, *others):
+        run([*start, "--install-extension", str(extension)], folder, environment)
     port = _free_port()
     command = [
         *start,

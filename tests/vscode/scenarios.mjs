@@ -492,7 +492,44 @@ function scenariosOfMissing(window) {
   };
 }
 
+function scenariosOfBeside(window) {
+  const { tilelang, broken } = given;
+  return {
+    "beside others: each hint is there once and whole": async () => {
+      // The others' hints are within lines: names of parameters.
+      const other = await window.lineMatching(tilelang.operation, /A=A_shared/, 120 * SECONDS);
+      const seen = await sees(window, tilelang);
+      const lines = {};
+      for (const [code, hint] of Object.entries(seen.hints)) {
+        lines[code] = await window.line(code);
+        assert.equal(lines[code].split(hint).length, 2, `once: ${lines[code]}`);
+        assert.ok(lines[code].endsWith(hint), `at the end: ${lines[code]}`);
+      }
+      await window.screenshot(join(given.screenshots, "beside.png"));
+      return { other, lines, ...seen };
+    },
+    "beside others: a hover has what each of them says": async () => {
+      const hover = await window.hover(tilelang.operation, tilelang.word);
+      assert.match(hover, /FLOP/);
+      assert.match(hover, /\((function|method)\)|def gemm/);
+      return hover;
+    },
+    "beside others: problems have their source": async () => {
+      await window.openFile(broken.file);
+      await window.squiggle(broken.severity);
+      const problems = await window.problems(/tirlens/);
+      for (const source of ["tirlens", "Ruff", "basedpyright"]) {
+        assert.ok(problems.some((row) => row.includes(source)), `${source} in ${problems.join(" | ")}`);
+      }
+      const own = problems.filter((row) => row.includes("tirlens"));
+      assert.equal(own.length, 1, "its one error");
+      return problems;
+    },
+  };
+}
+
 const WINDOWS = {
+  beside: scenariosOfBeside,
   trusted: scenariosOfTrusted,
   untrusted: scenariosOfUntrusted,
   missing: scenariosOfMissing,

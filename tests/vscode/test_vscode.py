@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from support.environments import environment
+from vscode import beside
 from vscode.code_server import build_extension, code_server
 from vscode.install import axe, install
 from vscode.workspace import (
@@ -70,6 +72,11 @@ SCENARIOS = {
         "the framework is missing: what to install",
     ),
     "missing": ("missing: what to do is said, and again by Restart",),
+    "beside": (
+        "beside others: each hint is there once and whole",
+        "beside others: a hover has what each of them says",
+        "beside others: problems have their source",
+    ),
 }
 
 Outcomes = Mapping[str, Mapping[str, Any]]
@@ -102,12 +109,19 @@ def _drive(window: str, folder: Path, vsix: Path) -> Outcomes:
     settings = quiet_settings()
     if window == "missing":
         settings["tirlens.server.interpreter"] = str(old_python(folder / "old"))
+    others: list[Path] = []
+    if window == "beside":
+        others.append(beside.build(editor, folder / "beside"))
+        settings["beside.servers"] = beside.servers(editor)
+        settings["basedpyright.analysis.typeCheckingMode"] = "off"
+        settings["python.pythonPath"] = str(environment("tilelang-0.1.15"))
     with code_server(
         editor,
         folder / "editor",
         vsix=vsix,
         settings=settings,
-        trust_everything=window == "trusted",
+        trust_everything=window in ("trusted", "beside"),
+        others=others,
     ) as address:
         given = {
             "window": window,
