@@ -39,10 +39,13 @@ if (process.argv.includes("--tests")) {
     ],
     outdir: process.argv.includes("--server") ? "../server/tirlens/ide/report_page" : "out",
   });
+  // The client of the protocol is most of the code, and is loaded when a server is started.
+  const client = "languageClient";
   await build({
     ...common,
-    entryPoints: ["src/extension.ts"],
-    outfile: "out/extension.js",
+    external: [...common.external, `./${client}.js`],
+    entryPoints: ["src/extension.ts", `src/${client}.ts`],
+    outdir: "out",
     minify: true,
     sourcemap: false,
   });

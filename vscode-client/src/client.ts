@@ -1,28 +1,14 @@
-import { createInterface } from "node:readline";
-import type { Readable } from "node:stream";
 import {
   EventEmitter,
   languages,
   workspace,
   type Disposable,
-  type LogOutputChannel,
   type TextDocument,
 } from "vscode";
-import {
-  DidChangeConfigurationNotification,
-  ExecuteCommandRequest,
-  LanguageClient,
-  RevealOutputChannelOn,
-  State,
-  type DynamicFeature,
-  type ExecuteCommandRegistrationOptions,
-  type LanguageClientOptions,
-  type RegistrationData,
-  type StaticFeature,
-} from "vscode-languageclient/node";
+import type { LanguageClient } from "vscode-languageclient/node";
 import { CELL, textsOf } from "./cells";
 import { log, reason } from "./log";
-import { CHANGED, STATUS, type ChangedConfiguration, type InitializationOptions, type Status } from "./protocol";
+import type { ChangedConfiguration, Status } from "./protocol";
 import { SelectedPython } from "./python";
 import { candidates, resolve, type Bundled, type Resolved, type Unresolved } from "./resolve";
 import { analysisSettings, serverSettings } from "./settings";
@@ -35,6 +21,9 @@ export type Condition =
   | { kind: "missing"; unresolved: Unresolved }
   | { kind: "failed"; message: string };
 
+const EXECUTE_COMMAND = "workspace/executeCommand";
+const CHANGE_CONFIGURATION = "workspace/didChangeConfiguration";
+
 /** What is analysed: files on disk, files that are not saved yet, and the cells of notebooks. */
 export const SELECTOR = [
   { language: "python", scheme: "file" },
@@ -42,26 +31,12 @@ export const SELECTOR = [
   { language: "python", scheme: CELL },
 ];
 
-/** Leaves alone the commands that the extension itself provides under the same names. */
-class Client extends LanguageClient {
-  override registerFeature(feature: StaticFeature | DynamicFeature<unknown>): void {
-    if (isExecuteCommand(feature)) {
-      const register = feature.register.bind(feature);
-      feature.register = (data): void => {
-        const names = data.registerOptions.commands.filter((name) => !OWN_COMMANDS.has(name));
-        register({ ...data, registerOptions: { ...data.registerOptions, commands: names } });
-      };
-    }
-    super.registerFeature(feature);
-  }
-}
-
 /** Filled by the commands module as it registers each. */
 export const OWN_COMMANDS = new Set<string>();
 
 /** The one server of this window: resolved, started, told of changes, restarted. */
 export class Server implements Disposable {
-  private client: Client | undefined;
+  private client: LanguageClient | undefined;
   private current: Condition = { kind: "stopped" };
   private queue: Promise<void> = Promise.resolve();
   private readonly conditionChanged = new EventEmitter<Condition>();
@@ -120,7 +95,7 @@ export class Server implements Disposable {
       return undefined;
     }
     const params = { command, arguments: args };
-    return (await this.client.sendRequest(ExecuteCommandRequest.type, params)) as Result;
+    return this.client.sendRequest<Result>(EXECUTE_COMMAND, params);
   }
 
   stop(): Promise<void> {
@@ -152,7 +127,7 @@ export class Server implements Disposable {
             interpreter: await this.selected.path(),
           },
         };
-        await this.client.sendNotification(DidChangeConfigurationNotification.type, params);
+        await this.client.sendNotification(CHANGE_CONFIGURATION, params);
       } else {
         await this.end();
         await this.launch(found);
@@ -183,35 +158,40 @@ export class Server implements Disposable {
     const { command, args, version, why } = found;
     log.info(`Server ${version}: ${[command, ...args].join(" ")} (${why})`);
     this.become({ kind: "starting" });
-    const initializationOptions: InitializationOptions = {
-      trusted: workspace.isTrusted,
-      interpreter: await this.selected.path(),
-      settings: analysisSettings(),
-    };
-    const options: LanguageClientOptions = {
-      documentSelector: SELECTOR,
-      outputChannel: log,
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      stdioOptions: { stdout: forward, stderr: forward },
-      diagnosticCollectionName: "tirlens",
-      initializationOptions,
-    };
-    // The extension's own folder as working directory: `-m` would import from the workspace.
-    const executable = { command, args, options: { cwd: this.folder } };
-    const client = new Client("tirlens", "TIRLens", executable, options);
-    client.onNotification(STATUS, (status: Status) => {
-      this.statusReceived.fire(status);
-    });
-    client.onNotification(CHANGED, ({ uri }: { uri: string }) => {
-      this.figuresChanged.fire(uri);
-    });
-    client.onDidChangeState(({ newState }) => {
-      if (newState === State.Stopped && this.client === client) {
-        this.become({ kind: "failed", message: "The server has stopped; see the log." });
-      } else if (newState === State.Running) {
-        this.become({ kind: "running", resolved: found });
-      }
-    });
+    // Loaded now: it is most of the code, and a file without kernels needs none of it.
+    const { makeClient } = await import("./languageClient.js");
+    const client = makeClient(
+      {
+        command,
+        args,
+        // The extension's own folder: `-m` would import from the workspace.
+        cwd: this.folder,
+        documentSelector: SELECTOR,
+        outputChannel: log,
+        initializationOptions: {
+          trusted: workspace.isTrusted,
+          interpreter: await this.selected.path(),
+          settings: analysisSettings(),
+        },
+        ownCommands: OWN_COMMANDS,
+      },
+      {
+        status: (status) => {
+          this.statusReceived.fire(status);
+        },
+        figuresChanged: (uri) => {
+          this.figuresChanged.fire(uri);
+        },
+        running: () => {
+          this.become({ kind: "running", resolved: found });
+        },
+        stopped: () => {
+          if (this.client === client) {
+            this.become({ kind: "failed", message: "The server has stopped; see the log." });
+          }
+        },
+      },
+    );
     this.client = client;
     try {
       await client.start();
@@ -246,13 +226,6 @@ export class Server implements Disposable {
   }
 }
 
-/** What the server writes on standard error is its log, not a list of errors. */
-function forward(stream: Readable, channel: LogOutputChannel): void {
-  createInterface(stream).on("line", (line) => {
-    channel.info(line);
-  });
-}
-
 /** Whether a document, or its notebook, can have kernels: without one, no process is started. */
 export function mentionsFramework(document: TextDocument): boolean {
   return languages.match(SELECTOR, document) > 0 && textsOf(document).some(namesFramework);
@@ -279,14 +252,4 @@ function sameServer(left: Resolved, right: Resolved): boolean {
     return true;
   }
   return left.command === right.command && left.args.join("\0") === right.args.join("\0");
-}
-
-interface ExecuteCommandFeature extends DynamicFeature<ExecuteCommandRegistrationOptions> {
-  register(data: RegistrationData<ExecuteCommandRegistrationOptions>): void;
-}
-
-function isExecuteCommand(
-  feature: StaticFeature | DynamicFeature<unknown>,
-): feature is ExecuteCommandFeature {
-  return "registrationType" in feature && feature.registrationType.method === "workspace/executeCommand";
 }

@@ -56,7 +56,10 @@ export function activate(context: ExtensionContext): void {
       }
     }),
   );
-  workspace.textDocuments.forEach(consider);
+  // The search for a Python looks at many folders, and the editor waits for the activation.
+  setImmediate(() => {
+    workspace.textDocuments.forEach(consider);
+  });
 }
 
 export async function deactivate(): Promise<void> {
