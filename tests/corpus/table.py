@@ -206,6 +206,7 @@ def _print(folder: str, rows: list[Row]) -> None:
         print(f"{name:46} {value}")
 
     all_rows = rows
+    rows = [_without_empty(one) for one in rows]
     rows = [one for one in rows if one["found"]]
     kernels = [kernel for one in rows for kernel in one["kernels"]]
     names = [{name for name, _ in one["found"]} for one in rows]
@@ -222,7 +223,8 @@ def _print(folder: str, rows: list[Row]) -> None:
     row(
         "files with statements that were not called", sum(bool(one.get("idle")) for one in all_rows)
     )
-    row("files with kernels", len(rows))
+    row("kernels that compute and move nothing", sum(map(_count_empty, all_rows)))
+    row("files with other kernels", len(rows))
     row("  with numbers", _share(sum(map(bool, with_number)), len(rows)))
     row("factories and kernels in the text", sum(map(len, names)))
     row("  with numbers", _share(answered, sum(map(len, names))))
@@ -239,6 +241,26 @@ def _print(folder: str, rows: list[Row]) -> None:
     print("without numbers, by reason:")
     for reason, count in _reasons(rows).most_common(12):
         print(f"  {count:4}  {reason}")
+
+
+def _without_empty(one: Row) -> Row:
+    """A row without the kernels that compute and move nothing, which is what is said of them."""
+    kept = [kernel for kernel in one["kernels"] if not _is_empty(kernel)]
+    with_work = {kernel["definition"] for kernel in kept}
+    empty = {kernel["definition"] for kernel in one["kernels"]} - with_work
+    return {
+        **one,
+        "kernels": kept,
+        "found": [pair for pair in one["found"] if pair[0] not in empty],
+    }
+
+
+def _count_empty(one: Row) -> int:
+    return sum(map(_is_empty, one["kernels"]))
+
+
+def _is_empty(kernel: Row) -> bool:
+    return kernel["status"] == "no-time" and kernel["message"].startswith("it computes nothing")
 
 
 def _exceeding(kernels: list[Row]) -> str:

@@ -573,3 +573,45 @@ def make({parameters}):
     first, second = run_tvm(text).kernels
     assert (first.call, first.buffers[0].shape) == ("make()", (8,))
     assert (second.call_source, second.buffers[0].shape[1]) == ("assumed", 16)
+
+
+def test_a_value_that_means_the_default_is_no_number_of_blocks(run_tvm: Run) -> None:
+    text = (
+        TVM
+        + """
+def build(num_sms):
+    @T.prim_func
+    def copy(A: T.Buffer((4096, 128), "float32"), B: T.Buffer((4096, 128), "float32")):
+        T.device_entry()
+        block = T.cta_id([num_sms])
+        thread = T.thread_id([128])
+        for i in T.serial(16):
+            B[block + i * num_sms, thread] = A[block + i * num_sms, thread]
+    return copy
+
+def get_kernel(num_sms=0):
+    return build(num_sms)
+"""
+    )
+    facts = _only(run_tvm(text))
+    assert facts.call == "build(132)"
+
+
+def test_what_a_call_registers_is_there(run_tvm: Run) -> None:
+    text = (
+        TVM
+        + """
+class Sizes(dict):
+    def register(self, name, value):
+        self[name] = value
+
+SIZES = Sizes()
+SIZES.register("rows", 512)
+
+@T.prim_func
+def fill(A: T.Buffer((SIZES["rows"],), "float32")):
+    for i in T.serial(512):
+        A[i] = T.float32(0)
+"""
+    )
+    assert _only(run_tvm(text)).buffers[0].shape == (512,)

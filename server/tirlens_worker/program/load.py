@@ -31,7 +31,7 @@ from .build_record import BuildRecord
 from .document import Document, chain, missing_name, package_of, relative_levels
 
 # Methods with effects on which later definitions may depend.
-_EFFECTS = frozenset(["append", "extend", "insert", "update", "add", "setdefault"])
+_EFFECTS = frozenset(["append", "extend", "insert", "update", "add", "setdefault", "register"])
 # What later statements of a program change by calls.
 _BUILT_TYPES = frozenset(["Schedule", "BlockBuilder"])
 # Errors that end the program on any machine, unlike a missing GPU.

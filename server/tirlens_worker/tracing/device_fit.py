@@ -25,6 +25,16 @@ def is_launchable(function: Any) -> bool:
         return True
 
 
+def has_blocks(function: Any) -> bool:
+    """Whether the grid of `function` is not empty; true if its IR is not understood."""
+    from ..frameworks.passes import launch_check
+
+    try:
+        return launch_check.has_blocks(function)
+    except Exception:
+        return True
+
+
 def has_large_arrays(function: Any) -> bool:
     """Whether the arrays of `function` take an unusual share of the device's memory."""
     from ..frameworks.passes import launch_check

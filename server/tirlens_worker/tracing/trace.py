@@ -11,7 +11,7 @@ from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 from . import assumed_calls
 from .assumed_calls import Call
 from .built import BuiltTracer
-from .device_fit import has_large_arrays, has_usual_work, is_launchable
+from .device_fit import has_blocks, has_large_arrays, has_usual_work, is_launchable
 from .evaluate import Evaluator, Traced
 from .failures import Failure, explain, required_problem
 
@@ -61,14 +61,21 @@ class Tracer:
         if traced or problems:
             return Outcome(tuple(traced), tuple(problems))
         failures: List[Failure] = []
+        empty: Optional[Outcome] = None
         for candidate in candidates:
             try:
-                return Outcome(self._evaluator.evaluate(request, candidate))
+                outcome = Outcome(self._evaluator.evaluate(request, candidate))
             except BaseException as error:
                 failures.append(Failure(candidate, error))
+                continue
+            if any(has_blocks(traced.function) for traced in outcome.traced):
+                return outcome
+            # The default of an argument that the program replaces, such as 0 multiprocessors.
+            empty = empty or outcome
         if request.allow_assumed and (request.local_to or not is_value):
-            return self._assume(request, failures)
-        return self._failure_outcome(request, failures, ())
+            found = self._assume(request, failures)
+            return found if found.traced or empty is None else empty
+        return empty or self._failure_outcome(request, failures, ())
 
     def _trace_built(self, request: KernelRequest) -> Outcome:
         found, problem = self._built.trace(request)

@@ -8,6 +8,9 @@ from __future__ import annotations
 from typing import Any, Iterator, Optional
 
 from ..ir import dialect
+from ..state.exec_scopes import CLUSTER, CTA
+
+_GRID_SCOPES = (CLUSTER, CTA)
 
 
 def is_launchable(func: Any, shared_bytes_per_block: int) -> bool:
@@ -19,7 +22,7 @@ def is_launchable(func: Any, shared_bytes_per_block: int) -> bool:
     parameters = (buffer for _, buffer in dialect.parameters(func) if buffer is not None)
     if any(_elements(buffer) == 0 for buffer in parameters):
         return False
-    if any(extent == 0 for extent in _grid(func)):
+    if not has_blocks(func):
         return False
     shared_bytes = sum(
         (_elements(buffer) or 0) * _bits(buffer) // 8
@@ -28,6 +31,11 @@ def is_launchable(func: Any, shared_bytes_per_block: int) -> bool:
         if dialect.scope_of(buffer).startswith("shared")
     )
     return shared_bytes <= shared_bytes_per_block
+
+
+def has_blocks(func: Any) -> bool:
+    """Whether the grid of `func` is not empty."""
+    return all(extent != 0 for extent in _grid(func))
 
 
 def array_bytes(func: Any) -> int:
@@ -42,6 +50,10 @@ def array_bytes(func: Any) -> int:
 def _grid(func: Any) -> Iterator[Any]:
     """The extents of the dimensions of the grid, as plain data."""
     for stmt in dialect.statements(func.body):
+        if dialect.kind(stmt) == "ScopeIdDefStmt":
+            definition = getattr(stmt, "def")
+            if int(definition.scope) in _GRID_SCOPES:
+                yield from map(dialect.plain, definition.extents or ())
         binding = getattr(stmt, "thread_binding", None)
         if binding is not None and str(binding.thread_tag) in dialect.BLOCK_TAGS:
             yield dialect.plain(stmt.extent)
