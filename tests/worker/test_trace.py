@@ -116,8 +116,8 @@ def add(N, dim):
     ("shape", "rows", "call"),
     [
         ("(N,)", 256, "add(4096, 128)"),
-        # 256 kB are more than a block has with 128 columns, and half of it is not.
-        ("(N,)", 512, "add(1024, 64)"),
+        # 256 kB are more than a block has with 128 columns, and half of it is not: N stays.
+        ("(N,)", 512, "add(4096, 64)"),
         # Whatever is assumed, it does not fit: the first is as good as any.
         ("(N,)", 8192, "add(4096, 128)"),
         ("(1024 // N,)", 64, "add(1024, 64)"),
@@ -127,6 +127,29 @@ def test_what_is_assumed_fits_and_has_elements(
     run_tilelang: Run, shape: str, rows: int, call: str
 ) -> None:
     text = TILELANG + SHARED.format(shape=shape, rows=rows)
+    assert _only(run_tilelang(text)).call == call
+
+
+PIPELINED = """
+@tilelang.jit
+def add(N, dim):
+    @T.prim_func
+    def main(A: T.Tensor((N, dim), "float32"), B: T.Tensor((N, dim), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            S = T.alloc_shared((256, dim), "float32")
+            for k in T.Pipelined(N // 256, num_stages={stages}):
+                T.copy(A[k * 256, 0], S)
+                T.copy(S, B[k * 256, 0])
+    return main
+"""
+
+
+@pytest.mark.parametrize(("stages", "call"), [(1, "add(4096, 128)"), (2, "add(4096, 64)")])
+def test_each_stage_of_a_pipeline_has_its_shared_memory(
+    run_tilelang: Run, stages: int, call: str
+) -> None:
+    """128 kB of an H100's 227 kB a stage."""
+    text = TILELANG + PIPELINED.format(stages=stages)
     assert _only(run_tilelang(text)).call == call
 
 

@@ -143,6 +143,7 @@ _UNKNOWN: Texts = ("128", "1", '"float16"', "None", "1.0")
 _MAX_ATTEMPTS = 16
 _LARGE, _SMALL = 1024, 16
 _IS_OF_BLOCK = re.compile(r"(.*_)?(block|blk|tile|chunk|page|threads?|warps?|stages?)|b[mnktvcqs]$")
+_IS_OF_HEAD = re.compile(r".*dim(_?(qk|v|k|q|head|size))?|d_?(head|state|qk|v|k|q)?|.*head_?size")
 
 
 # The meaning of a letter depends on the other parameters: k is a head dimension with v or h and
@@ -293,16 +294,20 @@ def _assignments(
             if name not in fixed:
                 found = [text for text in hints.get(name, ()) if not choices or text in choices]
                 hinted[name] = tuple(dict.fromkeys((*found, *table[name])))
-        for source in (hinted, table):
-            for rank in range(2):
+        first = {name: values[0] for name, values in hinted.items()}
+        yield dict(first)
+        # What needs too much shared memory may fit with smaller blocks and heads.
+        of_tile = [n for n in table if _IS_OF_BLOCK.match(n.lower()) or _is_of_head(n)]
+        yield dict(first, **{name: _smallest(table[name]) for name in of_tile})
+        for source, ranks in ((hinted, (1,)), (table, (0, 1))):
+            for rank in ranks:
                 yield {n: values[min(rank, len(values) - 1)] for n, values in source.items()}
-        # What needs too much shared memory may fit with the smallest blocks and heads.
         yield {name: _smallest(values) for name, values in table.items()}
         for name, values in hinted.items():
             # First what the repository gives to the name, then what the name implies.
             others = [value for value in values[2:] if value not in table[name]]
             for value in dict.fromkeys((*others, *table[name][1:])):
-                yield dict({n: v[0] for n, v in hinted.items()}, **{name: value})
+                yield dict(first, **{name: value})
 
 
 def plausible_values(parameter: Parameter, names: Collection[str]) -> Texts:
@@ -324,6 +329,10 @@ def _is_named(name: str) -> bool:
     """Whether numbers are assumed for the name."""
     found = next((values for pattern, values in _PATTERNS if pattern.fullmatch(name.lower())), ())
     return any(text.isdigit() for text in found)
+
+
+def _is_of_head(name: str) -> bool:
+    return _IS_OF_HEAD.fullmatch(name.lower()) is not None
 
 
 def _smallest(values: Texts) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Mapping, Tuple
 
-from ..facts import Span
+from ..facts import KernelFacts, Span
 from ..program import fake_gpu
 from . import assumed_values
 from .plausible_work import work_time_s
+from .shared_memory import shared_bytes
 
 #: Of the device's memory. Tests and benchmarks of libraries allocate several arrays beside these.
 USUAL_SHARE = 1 / 8
@@ -15,12 +17,40 @@ USUAL_SHARE = 1 / 8
 _SHORTEST_S, LONGEST_S = 2e-8, 0.05
 
 
+@dataclass(frozen=True)
+class Fit:
+    """How a kernel fits the device; what is not understood fits.
+
+    `is_launchable`: it has blocks, and one fits the shared memory.  `is_large`: its arrays take an
+    unusual share of the memory, or its work more time than kernels of programs take.  `is_small`:
+    it has less work than they have.
+    """
+
+    is_launchable: bool = True
+    is_large: bool = False
+    is_small: bool = False
+
+
+def fit(function: Any, hints: Mapping[str, Tuple[str, ...]]) -> Fit:
+    """How `function` fits the device; dynamic dimensions have sizes of `hints` or their names."""
+    try:
+        facts = _facts(function)
+        found = {item.name: assumed_values.size(item.name, hints) for item in facts.variables}
+        sizes = {name: size for name, size in found.items() if size is not None}
+        time_s = work_time_s(facts, sizes)
+    except Exception:
+        return Fit(is_large=_has_large_arrays(function))
+    return Fit(
+        _is_launchable(function, facts),
+        time_s > LONGEST_S or _has_large_arrays(function),
+        time_s < _SHORTEST_S,
+    )
+
+
 def is_launchable(function: Any) -> bool:
     """Whether the device can launch `function`; true if its IR is not understood."""
-    from ..frameworks.passes import launch_check
-
     try:
-        return launch_check.is_launchable(function, fake_gpu.current().shared_per_block_bytes)
+        return _is_launchable(function, _facts(function))
     except Exception:
         return True
 
@@ -35,8 +65,14 @@ def has_blocks(function: Any) -> bool:
         return True
 
 
-def has_large_arrays(function: Any) -> bool:
-    """Whether the arrays of `function` take an unusual share of the device's memory."""
+def _is_launchable(function: Any, facts: KernelFacts) -> bool:
+    from ..frameworks.passes import launch_check
+
+    fits = shared_bytes(facts) <= fake_gpu.current().shared_per_block_bytes
+    return fits and launch_check.has_work(function)
+
+
+def _has_large_arrays(function: Any) -> bool:
     from ..frameworks.passes import launch_check
 
     try:
@@ -46,20 +82,7 @@ def has_large_arrays(function: Any) -> bool:
         return False
 
 
-def has_usual_work(function: Any, hints: Mapping[str, Tuple[str, ...]]) -> Tuple[bool, bool]:
-    """Whether `function` does as little, and as much, as kernels of programs do.
-
-    Dynamic dimensions have the sizes that `hints` or their names imply.
-    """
+def _facts(function: Any) -> KernelFacts:
     from ..frameworks.extract import extract
 
-    try:
-        facts = extract(
-            function, definition="", span=Span(1, 0, 1, 0), call="", call_source="assumed"
-        )
-        found = {item.name: assumed_values.size(item.name, hints) for item in facts.variables}
-        sizes = {name: size for name, size in found.items() if size is not None}
-        time_s = work_time_s(facts, sizes)
-    except Exception:
-        return True, True
-    return time_s <= LONGEST_S, time_s >= _SHORTEST_S
+    return extract(function, definition="", span=Span(1, 0, 1, 0), call="", call_source="assumed")

@@ -57,7 +57,7 @@ class _Estimate:
     def __init__(self, facts: KernelFacts, sizes: Mapping[str, int]) -> None:
         self._values: Dict[str, float] = {**facts.sizes, **sizes}
         self._element_bytes = {
-            buffer.id: _bits(buffer.dtype) / 8
+            buffer.id: bits(buffer.dtype) / 8
             for buffer in facts.buffers
             if buffer.scope == "global"
         }
@@ -124,6 +124,7 @@ class _Estimate:
             return None
 
 
-def _bits(dtype: str) -> int:
+def bits(dtype: str) -> int:
+    """The bits of an element; 8 where the name has no number."""
     digits = re.search(r"\d+", dtype)
     return int(digits.group()) if digits else 8

@@ -11,7 +11,7 @@ from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 from . import assumed_calls
 from .assumed_calls import Call
 from .built import BuiltTracer
-from .device_fit import has_blocks, has_large_arrays, has_usual_work, is_launchable
+from .device_fit import fit, has_blocks
 from .evaluate import Evaluator, Traced
 from .failures import Failure, explain, required_problem
 
@@ -137,11 +137,10 @@ class Tracer:
                     if other_versions.foreign_word(error):
                         break
                     continue
-                functions = [traced.function for traced in outcome.traced]
-                work = [has_usual_work(function, request.hints) for function in functions]
-                is_large = any(map(has_large_arrays, functions)) or not all(w[0] for w in work)
-                if not is_large and all(map(is_launchable, functions)):
-                    if any(w[1] for w in work):
+                fits = [fit(traced.function, request.hints) for traced in outcome.traced]
+                is_large = any(one.is_large for one in fits)
+                if not is_large and all(one.is_launchable for one in fits):
+                    if not all(one.is_small for one in fits):
                         return outcome
                     small.append(outcome)
                     continue

@@ -1,4 +1,4 @@
-"""Whether a kernel traced with assumed arguments can be launched, and the size of its arrays.
+"""Whether a kernel traced with assumed arguments has work, and the size of its arrays.
 
 The search for arguments continues where it cannot, or where they are large.
 """
@@ -13,24 +13,12 @@ from ..state.exec_scopes import CLUSTER, CTA
 _GRID_SCOPES = (CLUSTER, CTA)
 
 
-def is_launchable(func: Any, shared_bytes_per_block: int) -> bool:
-    """Whether `func` has blocks, its arrays have elements, and its shared arrays fit a block.
-
-    Arrays with disjoint live ranges may share memory, so that a rejected kernel may fit all the
-    same.  It is used if no other arguments yield a better one.
-    """
+def has_work(func: Any) -> bool:
+    """Whether `func` has blocks, and its arrays have elements."""
     parameters = (buffer for _, buffer in dialect.parameters(func) if buffer is not None)
     if any(_elements(buffer) == 0 for buffer in parameters):
         return False
-    if not has_blocks(func):
-        return False
-    shared_bytes = sum(
-        (_elements(buffer) or 0) * _bits(buffer) // 8
-        for stmt in dialect.statements(func.body)
-        for buffer in getattr(stmt, "alloc_buffers", ())
-        if dialect.scope_of(buffer).startswith("shared")
-    )
-    return shared_bytes <= shared_bytes_per_block
+    return has_blocks(func)
 
 
 def has_blocks(func: Any) -> bool:
