@@ -182,7 +182,7 @@ def _root_files(
                     files.setdefault(path, depth)
                     following |= {(user, path) for user in users if not user.startswith("__")}
         pending = following
-    ordered = sorted(files, key=lambda path: (_order(path, target), files[path]))
+    ordered = sorted(files, key=lambda path: (*_order(path, target)[:2], files[path], path))
     # Files on long ways may take all the time: some that call the target themselves come first.
     direct = [path for path in ordered if files[path] == 0 and path != target.path][:_MAX_DIRECT]
     ordered = [*direct, *(path for path in ordered if path not in direct)]
@@ -223,7 +223,7 @@ def _users(scope: ModuleScope, name: str) -> set[str] | None:
     return users if is_used else None
 
 
-def _order(path: str, target: Target) -> tuple[int, int]:
+def _order(path: str, target: Target) -> tuple[int, int, str]:
     shared = sum(
         1
         for _ in itertools.takewhile(
@@ -231,7 +231,7 @@ def _order(path: str, target: Target) -> tuple[int, int]:
             zip(path.split("/"), target.path.split("/"), strict=False),
         )
     )
-    return _KINDS.index(_kind(path)), -shared
+    return _KINDS.index(_kind(path)), -shared, path
 
 
 def _kind(path: str) -> str:

@@ -66,6 +66,13 @@ CASES = {
         {"benchmarks/bench.py": "from package.kernel import scale\nscale(4096)\n"},
         ("scale(n=4096)",),
     ),
+    "calls of one size in the order of their files, in every process": Case(
+        {
+            f"benchmarks/bench_{name}.py": f"from package.kernel import scale\nscale(8, '{name}')\n"
+            for name in "dbac"
+        },
+        tuple(f"scale(n=8, dtype='{name}')" for name in "cabd"),
+    ),
     **{
         f"lengths of sequences: {words}": Case(
             {"bench.py": f"{VARLEN}{words}\nrun(cu, 4)\n"}, ("scale(n=600, block=900)",)
