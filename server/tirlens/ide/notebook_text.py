@@ -51,7 +51,7 @@ class Cell:
         return () if self.text is None else _python_lines(split_lines(self.text))
 
 
-def joined(cells: Sequence[Cell]) -> str:
+def join_cells(cells: Sequence[Cell]) -> str:
     """The text of the Python cells."""
     return "".join(f"{line}\n" for cell in cells for line in cell.lines)
 
@@ -68,7 +68,7 @@ def text_of_file(content: str) -> str | None:
         found = [_source(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
-    return joined([Cell("", 0, text) for text in found])
+    return join_cells([Cell("", 0, text) for text in found])
 
 
 def _source(cell: dict[str, Any]) -> str:

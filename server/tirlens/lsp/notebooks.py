@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from tirlens.ide.document_text import apply
-from tirlens.ide.notebook_text import Cell, joined, offsets
+from tirlens.ide.notebook_text import Cell, join_cells, offsets
 from tirlens.lsp import convert
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Notebooks:
             self._edit(uri, content, encoding)
         cells = self._cells.get(uri, [])
         now = {cell.uri for cell in cells}
-        return joined(cells), [cell.uri for cell in before if cell.uri not in now]
+        return join_cells(cells), [cell.uri for cell in before if cell.uri not in now]
 
     def close(self, uri: str) -> list[str]:
         """Close a notebook; the cells that it had."""
@@ -150,12 +150,12 @@ class Notebooks:
             if cell.uri not in present:
                 self._owners.pop(cell.uri, None)
         self._owners.update(dict.fromkeys(present, uri))
-        return joined(cells)
+        return join_cells(cells)
 
     def _edit(
         self, uri: str, content: types.NotebookDocumentCellContentChanges, encoding: Encoding
     ) -> None:
-        def edited(cell: Cell) -> Cell:
+        def with_change(cell: Cell) -> Cell:
             if cell.uri != content.document.uri or cell.text is None:
                 return cell
             text = cell.text
@@ -166,4 +166,4 @@ class Notebooks:
                     text = change.text
             return Cell(cell.uri, content.document.version, text)
 
-        self._cells[uri] = [edited(cell) for cell in self._cells.get(uri, [])]
+        self._cells[uri] = [with_change(cell) for cell in self._cells.get(uri, [])]

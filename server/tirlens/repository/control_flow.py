@@ -6,7 +6,7 @@ from tirlens.repository.values import Value
 
 
 class LimitError(Exception):
-    """The evaluation has taken as many steps, or as long, as it may."""
+    """The evaluation has taken as many steps, or done as much work, as it may."""
 
 
 class ReturnError(Exception):

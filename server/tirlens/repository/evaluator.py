@@ -26,8 +26,8 @@ _STEPS = 200_000
 class Evaluator(Machine):
     """Executes code of the modules and records the calls of some functions; see `Machine`."""
 
-    def __init__(self, modules: Modules, goals: Iterable[tuple[str, str]], limit_s: float) -> None:
-        super().__init__(modules, goals, _STEPS, limit_s)
+    def __init__(self, modules: Modules, goals: Iterable[tuple[str, str]], limit: float) -> None:
+        super().__init__(modules, goals, _STEPS, limit)
         self.execute = self._execute
         self.value = self._value
         self.attribute = self._attribute
@@ -49,6 +49,7 @@ class Evaluator(Machine):
         if evaluate is None or self.depth > MAX_DEPTH:
             return UNKNOWN
         self.depth += 1
+        self._modules.work += 1
         try:
             return evaluate(self, node, frame)
         except (UnknownValueError, ArithmeticError, TypeError, ValueError, LookupError):

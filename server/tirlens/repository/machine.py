@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -28,8 +27,8 @@ class Machine:
         The file and the dotted name of each function whose calls are recorded.
     steps
         The number of statements and calls to execute.
-    limit_s
-        The time to spend.
+    limit
+        The work to do, as `Modules.work` counts it.
 
     Attributes
     ----------
@@ -47,7 +46,7 @@ class Machine:
     call: Callable[[Value, Any, dict[str, Value]], Value]
 
     def __init__(
-        self, modules: Modules, goals: Iterable[tuple[str, str]], steps: int, limit_s: float
+        self, modules: Modules, goals: Iterable[tuple[str, str]], steps: int, limit: float
     ) -> None:
         self.goals = frozenset(goals)
         self.calls: list[GoalCall] = []
@@ -60,7 +59,7 @@ class Machine:
         self.data_files = modules.data_files
         self._modules = modules
         self._steps = steps
-        self._deadline = time.thread_time() + limit_s
+        self._end = modules.work + limit
 
     @property
     def steps_left(self) -> int:
@@ -71,10 +70,10 @@ class Machine:
         """Count a step.
 
         Raises:
-            LimitError: there were as many, or they took as long, as they may.
+            LimitError: there were as many, or they did as much work, as they may.
         """
         self._steps -= 1
-        if self._steps < 0 or (self._steps % 64 == 0 and time.thread_time() > self._deadline):
+        if self._steps < 0 or self._modules.work > self._end:
             raise LimitError
 
     def block(self, body: Iterable[ast.stmt], frame: Frame) -> None:

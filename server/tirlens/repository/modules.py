@@ -12,6 +12,8 @@ from tirlens.repository.values import ModuleScope
 from tirlens.source.module_names import bound_names
 
 _MAX_CHARACTERS = 1 << 20
+# That many are parsed in the time of one expression's evaluation.
+_CHARACTERS_OF_AN_EXPRESSION = 8
 # Their code is never evaluated, in their own repositories either.
 _LIBRARIES = {"torch", "numpy", "tvm", "tilelang", "triton", "pytest", "transformers"}
 
@@ -32,6 +34,9 @@ class Modules:
     ----------
     data_files
         The other files that the code reads.
+    work : int
+        The work done with these modules: expressions that were evaluated, and for code that was
+        parsed as many as take as long.
     """
 
     def __init__(
@@ -39,6 +44,7 @@ class Modules:
     ) -> None:
         self._root = root
         self.data_files = DataFiles(root)
+        self.work = 0
         self._texts = texts or {}
         self._by_name: dict[str, list[str]] = {}
         self._packages: set[tuple[str, ...]] = set()
@@ -105,6 +111,7 @@ class Modules:
                 text = (self._root / path).read_text(encoding="utf-8", errors="replace")
             if len(text) > _MAX_CHARACTERS:
                 return None
+            self.work += len(text) // _CHARACTERS_OF_AN_EXPRESSION
             tree = ast.parse(text)
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             return None

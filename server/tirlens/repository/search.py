@@ -10,7 +10,6 @@ import ast
 import contextlib
 import itertools
 import math
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,8 +41,9 @@ _MAX_FILES_OF_A_NAME = 40
 _MAX_ROOTS, _MAX_DIRECT = 60, 4
 _ROOTS_OF_ANOTHER = 5
 _MAX_CASES = 6
-# Processor time for the calls of one kernel, for those of another of its file, and at most.
-_LIMIT_S, _LIMIT_OF_ANOTHER_S, _MAX_LIMIT_S = 4.0, 0.5, 12.0
+# Work (`Modules.work`) for the calls of one kernel, for those of another of its file, and at most.
+# A million is about four seconds.  A limit of time would find other calls on a busy machine.
+_LIMIT, _LIMIT_OF_ANOTHER, _MAX_LIMIT = 1_000_000, 125_000, 3_000_000
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,6 @@ def find_calls(
     index: WordIndex,
     targets: Sequence[Target],
     texts: Mapping[str, str] | None = None,
-    limit_s: float | None = None,
 ) -> dict[Target, Search]:
     """The calls of functions of one file in the other files, the most typical first.
 
@@ -125,30 +124,27 @@ def find_calls(
         The functions, all of one file.
     texts
         Texts that replace those on disk, by path relative to the root.
-    limit_s
-        The processor time to spend; None for the usual one.
     """
     if not targets:
         return {}
-    limit_s = min(_LIMIT_S + _LIMIT_OF_ANOTHER_S * (len(targets) - 1), _MAX_LIMIT_S, limit_s or 1e9)
+    limit = min(_LIMIT + _LIMIT_OF_ANOTHER * (len(targets) - 1), _MAX_LIMIT)
     modules = Modules(index.root, index.files, texts)
-    deadline = time.thread_time() + limit_s
     found: dict[Target, list[tuple[str, GoalCall]]] = {target: [] for target in targets}
-    roots = _root_files(index, modules, targets, deadline - limit_s / 2)
+    roots = _root_files(index, modules, targets, limit / 2)
     for path in roots:
-        left_s = deadline - time.thread_time()
-        if left_s <= 0:
+        left = limit - modules.work
+        if left <= 0:
             break
         scope = modules.scope(path)
         if scope is None:
             continue
         kind = _kind(path)
-        for call in _calls_of_root(modules, scope, targets, min(left_s, limit_s / 4)):
+        for call in _calls_of_root(modules, scope, targets, min(left, limit / 4)):
             found[Target(*call.goal)].append((kind, call))
     scope = modules.scope(targets[0].path)
     if scope is None:
         return dict.fromkeys(targets, Search(files=modules.read_files))
-    renderer = Renderer(scope, Evaluator(modules, (), limit_s))
+    renderer = Renderer(scope, Evaluator(modules, (), limit))
     read = modules.read_files, dict(modules.data_files.read)
     return {
         target: replace(_search(calls, target, scope, renderer), files=read[0], data_files=read[1])
@@ -157,12 +153,12 @@ def find_calls(
 
 
 def _root_files(
-    index: WordIndex, modules: Modules, targets: Sequence[Target], deadline: float
+    index: WordIndex, modules: Modules, targets: Sequence[Target], limit: float
 ) -> list[str]:
     """The files whose execution may lead to a call, found by the names on the way to it.
 
     A file that uses a name of another names the module that it is from, or its package. What is
-    found when the thread's processor time is at `deadline` has to do.
+    found with work up to `limit` has to do.
     """
     target = targets[0]
     # Callers of a method name its class, or something that depends on it.
@@ -174,7 +170,7 @@ def _root_files(
         for name, origin in sorted(pending - seen):
             seen.add((name, origin))
             for path in _files_with(index, modules, name, origin, target):
-                if time.thread_time() > deadline:
+                if modules.work > limit:
                     break
                 scope = modules.scope(path)
                 users = None if scope is None else _users(scope, name)
@@ -244,11 +240,11 @@ def _kind(path: str) -> str:
 
 
 def _calls_of_root(
-    modules: Modules, scope: ModuleScope, targets: Sequence[Target], limit_s: float
+    modules: Modules, scope: ModuleScope, targets: Sequence[Target], limit: float
 ) -> list[GoalCall]:
     """The calls that the execution of a module as a program, and of its tests, leads to."""
     goals = [(target.path, target.name) for target in targets]
-    evaluator = Evaluator(modules, goals, limit_s)
+    evaluator = Evaluator(modules, goals, limit)
     try:
         evaluator.run_module(scope)
         for function, owner in _tests(scope):

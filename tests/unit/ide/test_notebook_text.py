@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tirlens.ide.notebook_text import Cell, joined, offsets, text_of_file
+from tirlens.ide.notebook_text import Cell, join_cells, offsets, text_of_file
 
 
 def _cells(*texts: str | None) -> list[Cell]:
@@ -16,7 +16,7 @@ def _cells(*texts: str | None) -> list[Cell]:
 
 def test_each_cell_has_its_lines_below_those_before_it() -> None:
     cells = _cells("a = 1\nb = 2", None, "c = 3\n", "")
-    assert joined(cells) == "a = 1\nb = 2\nc = 3\n\n\n"
+    assert join_cells(cells) == "a = 1\nb = 2\nc = 3\n\n\n"
     assert offsets(cells) == [0, 2, 2, 4]
 
 
@@ -36,13 +36,14 @@ def test_each_cell_has_its_lines_below_those_before_it() -> None:
     ],
 )
 def test_what_only_ipython_reads_becomes_a_comment(cell: str, text: str) -> None:
-    assert joined(_cells(cell)) == f"{text}\n"
+    assert join_cells(_cells(cell)) == f"{text}\n"
     ast.parse(text)
 
 
 def test_a_cell_that_is_not_python_yet_stays_as_it_is() -> None:
     assert (
-        joined(_cells("for i in range(16)\n    a[i] = 0")) == "for i in range(16)\n    a[i] = 0\n"
+        join_cells(_cells("for i in range(16)\n    a[i] = 0"))
+        == "for i in range(16)\n    a[i] = 0\n"
     )
 
 
