@@ -30,15 +30,12 @@ _TIME = r"\d[\d.]* [num]?s"
 _ROWS, _COLUMNS = 60, 180
 
 
-def _seen_in(program: Emacs, folder: Path, **given: Any) -> dict[str, Any]:
+def seen_in(program: Emacs, folder: Path, script: str, **given: Any) -> dict[str, Any]:
+    """What an Emacs on a terminal says that loads `script`, a file beside this one."""
     answer = folder / "seen.json"
     home = folder / "home"
     home.mkdir()
-    given |= {
-        "package": str(REPOSITORY / "server/emacs/tirlens.el"),
-        "command": [str(server_python()), "-m", "tirlens", "serve"],
-        "answer": str(answer),
-    }
+    given["answer"] = str(answer)
     terminal, inside = pty.openpty()
     fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
     screen = bytearray()
@@ -48,10 +45,10 @@ def _seen_in(program: Emacs, folder: Path, **given: Any) -> dict[str, Any]:
             while data := os.read(terminal, 1 << 16):
                 screen.extend(data)
 
-    script = str(Path(__file__).with_name("emacs.el"))
+    loaded = str(Path(__file__).with_name(script))
     process = subprocess.Popen(
         # Emacs wants the terminal to be its own: only a new session's first process can have it.
-        [sys.executable, "-c", _OWN_TERMINAL, *program.command, "-nw", "-Q", "-l", script],
+        [sys.executable, "-c", _OWN_TERMINAL, *program.command, "-nw", "-Q", "-l", loaded],
         stdin=inside,
         stdout=inside,
         stderr=inside,
@@ -59,6 +56,8 @@ def _seen_in(program: Emacs, folder: Path, **given: Any) -> dict[str, Any]:
         env={
             **os.environ,
             **program.environment,
+            # As after an installation: `tirlens` is a command.
+            "PATH": os.pathsep.join((str(server_python().parent), os.environ["PATH"])),
             "GIVEN": json.dumps(given),
             "HOME": str(home),
             "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"),
@@ -94,9 +93,12 @@ def test_emacs(tmp_path: Path) -> None:
     workspace = lay_out(tmp_path / "workspace")
     file = workspace / TVM["file"]
     lines = file.read_text().splitlines()
-    seen = _seen_in(
+    seen = seen_in(
         program,
         tmp_path,
+        "emacs.el",
+        package=str(REPOSITORY / "server/emacs/tirlens.el"),
+        command=[str(server_python()), "-m", "tirlens", "serve"],
         file=str(file),
         trusted=f"{workspace}/",
         operation=TVM["operation"],

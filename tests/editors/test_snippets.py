@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from editors.debian import emacs
+from editors.test_emacs import seen_in
 from editors.test_neovim import neovim
 from vscode.cache import server_python
 from vscode.workspace import TVM, lay_out
@@ -87,6 +89,29 @@ def test_neovim_runs_nothing_without_trust(tmp_path: Path) -> None:
     snippet = snippets("Neovim", "lua")[1].replace(", '--trust-workspace'", "")
     workspace = lay_out(tmp_path / "workspace")
     assert _seen(tmp_path, snippet, workspace, "untrusted")["hints"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_eglot_alone(tmp_path: Path) -> None:
+    _, snippet = snippets("Emacs", "elisp")
+    configuration = tmp_path / "init.el"
+    configuration.write_text(snippet)
+    workspace = lay_out(tmp_path / "workspace")
+    file = workspace / TVM["file"]
+    seen = seen_in(
+        emacs(),
+        tmp_path,
+        "emacs_snippet.el",
+        configuration=str(configuration),
+        file=str(file),
+        operation=TVM["operation"],
+    )
+    lines = file.read_text().splitlines()
+    hinted = {lines[hint["line"] - 1] for hint in seen["hints"]}
+    for code in TVM["hinted"]:
+        assert any(code in line for line in hinted), (code, seen)
+    assert "% of matmul_naive" in seen["hover"].replace("\\", "")
 
 
 def _seen(folder: Path, snippet: str, workspace: Path, expected: str) -> dict[str, Any]:
