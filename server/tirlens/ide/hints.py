@@ -87,7 +87,12 @@ def file_hints(
         ]
         if all(len(hint.label) <= labels.INLAY_LIMIT for hint in found):
             break
-    return [cut for hint in found if (cut := _cut(hint, lines, options.columns)).label]
+    return fitting(found, lines, options.columns)
+
+
+def fitting(found: Iterable[Hint], lines: Sequence[str], columns: int | None) -> list[Hint]:
+    """Hints that end before a column, without the parts and hints for which there is no room."""
+    return [cut for hint in found if (cut := _cut(hint, lines, columns)).label]
 
 
 def hottest_lines(report: KernelReport) -> list[int]:

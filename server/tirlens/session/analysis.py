@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tirlens.ide import hints, lenses
+from tirlens.ide import hints, hovers, lenses
 from tirlens.ide.history import (
     NO_HISTORY,
     Comparison,
@@ -20,10 +20,12 @@ from tirlens.ide.history import (
 )
 from tirlens.ide.line_changes import line_times
 from tirlens.ide.line_map import LineMap
+from tirlens.ide.unselected import Unselected, unselected_functions
 from tirlens.settings import DEFAULT_LENS_PARTS
 
 if TYPE_CHECKING:
     from tirlens.ide.hints import Hint
+    from tirlens.ide.hovers import Hover
     from tirlens.model.report import KernelReport
     from tirlens.model.totals import ModuleTotal
     from tirlens.pipeline import FileReport, Options
@@ -123,9 +125,16 @@ class Analysis:
             display.smallest_share, display.detail == "hottest", display.hint_columns
         )
         reports, lines = self.reports_in(display), self.reading.lines
-        if display.hint_changes:
-            return hints.file_hints(reports, lines, options, self._times_before)
-        return hints.file_hints(reports, lines, options)
+        before = (self._times_before,) if display.hint_changes else ()
+        found = hints.file_hints(reports, lines, options, *before)
+        if not options.only_hottest:
+            notes = [
+                item.hint
+                for kernel, item in self._unselected
+                if kernel.is_marked or not display.only_marked
+            ]
+            found += hints.fitting(notes, lines, options.columns)
+        return found
 
     def reports_in(self, display: Display) -> Sequence[KernelReport]:
         """The reports of the kernels that `display` wants."""
@@ -133,6 +142,23 @@ class Analysis:
             return self.report.kernels
         marked = [kernel for kernel in self.reading.source.kernels if kernel.is_marked]
         return [report for kernel in marked for report in self.reports_of(kernel)]
+
+    def hover(self, line: int, column: int) -> Hover | None:
+        """The hover at a position of the analysed text (1-based line, 0-based column)."""
+        found = hovers.hover(self.report.kernels, line, column, self.history_of)
+        if found is not None:
+            return found
+        heads = (item for _, item in self._unselected if item.span.line == line)
+        return next((item.hover for item in heads), None)
+
+    @cached_property
+    def _unselected(self) -> Sequence[tuple[KernelSource, Unselected]]:
+        return [
+            (kernel, item)
+            for kernel in self.reading.source.kernels
+            if kernel.alternatives
+            for item in unselected_functions(kernel, self.reports_of(kernel))
+        ]
 
     def _times_before(self, report: KernelReport) -> Mapping[int, float]:
         """The times of the last save at the lines of this text."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tirlens.ide import diagnostics, hovers, lenses
+from tirlens.ide import diagnostics, lenses
 from tirlens.session.choices import kernel_at
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def hover(document: Document, line: int, column: int) -> Hover | None:
     then = lines.analysed_line(line)
     if then is None:
         return None
-    found = hovers.hover(analysis.report.kernels, then, column, analysis.history_of)
+    found = analysis.hover(then, column)
     return None if found is None else replace(found, span=lines.current_span(found.span))
 
 

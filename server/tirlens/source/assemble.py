@@ -13,7 +13,7 @@ from tirlens.source.directives import is_call
 from tirlens.source.find import Definition, Found
 from tirlens.source.module_names import Names, parameter_defaults, parameters
 from tirlens.source.parse import Text
-from tirlens.source.source_file import Directive, KernelSource, SyntaxProblem
+from tirlens.source.source_file import Alternative, Directive, KernelSource, SyntaxProblem
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import CallCandidate
 
@@ -145,7 +145,13 @@ class Assembler:
             local_to=local,
             prelude=tuple(map(self._text.span, prelude(found))) if local else (),
             definition=self._text.span(found.owner) if local else None,
+            alternatives=tuple(self._alternatives(found)),
         )
+
+    def _alternatives(self, found: Found) -> Iterator[Alternative]:
+        if len(found.terminals) > 1:
+            for item in found.terminals:
+                yield Alternative(item.name, self._head(item), self._text.extent(item))
 
     def _candidates(
         self, found: Found, attached: _Attached, typechecks: list[tuple[str, Span]]

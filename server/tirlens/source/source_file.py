@@ -28,6 +28,15 @@ class Directive:
 
 
 @dataclass(frozen=True)
+class Alternative:
+    """One of several functions that a factory has: its name, its `def`, and its whole text."""
+
+    name: str
+    span: Span
+    extent: Span
+
+
+@dataclass(frozen=True)
 class KernelSource:
     """A kernel in the text.
 
@@ -39,8 +48,9 @@ class KernelSource:
     arrays depend, with their defaults, and `dimensions` the names of the dimensions of arrays.
     `hints` are values that
     incomplete calls in the repository give to parameters, as expressions.  `local_to`, `prelude`
-    and `definition` are as in `KernelRequest`.  Only the execution shows whether a statement yields
-    a kernel that is not `is_certain`.
+    and `definition` are as in `KernelRequest`.  `alternatives` are the inner functions of a factory
+    that has several: each call returns some of them.  Only the execution shows whether a statement
+    yields a kernel that is not `is_certain`.
     """
 
     name: str
@@ -60,6 +70,7 @@ class KernelSource:
     definition: Span | None = None
     hints: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     is_certain: bool = True
+    alternatives: tuple[Alternative, ...] = ()
 
     @property
     def device(self) -> Directive | None:
