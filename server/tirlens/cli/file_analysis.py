@@ -21,6 +21,7 @@ from tirlens.cli.errors import UsageError
 from tirlens.cli.selection_notes import name_unselected, refuse_selection
 from tirlens.cli.worker_pool import TERMINAL_VARIABLES, WorkerPool, default_jobs, worker_pool
 from tirlens.hardware import DeviceError, load
+from tirlens.ide.notebook_text import SUFFIX
 from tirlens.pipeline import FileReport, Options
 from tirlens.pipeline.analysis_request import root_name, selected_kernels
 from tirlens.pipeline.device_choice import choose_device
@@ -116,7 +117,7 @@ def paths_of(names: Sequence[str]) -> list[Path]:
     """The Python files that files, folders and patterns name, each once.
 
     Raises:
-        UsageError: a name matches no file.
+        UsageError: a name matches no file, or a notebook.
     """
     found: dict[Path, None] = {}
     for name in names:
@@ -130,6 +131,11 @@ def paths_of(names: Sequence[str]) -> list[Path]:
         if not matches:
             wrong = "no Python files in this folder" if path.is_dir() else "no such file"
             raise UsageError(f"{name}: {wrong}")
+        if notebook := next((item for item in matches if item.suffix == SUFFIX), None):
+            raise UsageError(
+                f"{notebook}: notebooks are analysed in editors only; of the Python file that "
+                "'jupyter nbconvert --to script' writes, each line is analysed here"
+            )
         found.update(dict.fromkeys(matches))
     return list(found)
 

@@ -3,6 +3,9 @@
 The Python cells follow one another in the order of the notebook, as *Run All* executes them. What
 IPython reads and Python does not (magics, commands of the shell, help) becomes a comment, so that
 each line of a cell is one line of the text, with the same columns wherever it is Python.
+
+``from __future__ import ...`` may stand at the top of every cell, but only at the top of a text: in
+later cells ``pass`` is in its place, so that annotations are evaluated there.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ _PYTHON_CELLS = frozenset(("capture", "debug", "prun", "time", "timeit"))
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
 #: ``%time f()``, ``!ls``, ``?f``, ``f?`` and ``files = !ls``.
 _MAGIC = re.compile(r"(\s*|\s*[\w., ]+=\s*)(?:[%!?]|[\w.]+\?{1,2}\s*$)")
+
+_CODE = re.compile(r"\s*[^\s#]")
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,12 @@ class Cell:
 
 def join_cells(cells: Sequence[Cell]) -> str:
     """The text of the Python cells."""
-    return "".join(f"{line}\n" for cell in cells for line in cell.lines)
+    found: list[str] = []
+    has_code = False
+    for cell in cells:
+        found += _without_future_imports(cell.lines) if has_code else cell.lines
+        has_code = has_code or any(map(_CODE.match, cell.lines))
+    return "".join(f"{line}\n" for line in found)
 
 
 def offsets(cells: Sequence[Cell]) -> list[int]:
@@ -97,6 +107,27 @@ def _python_lines(lines: Sequence[str]) -> Sequence[str]:
         else:
             found.append(f"#{line}")
         continues = (continues or magic is not None) and line.endswith("\\")
+    return found
+
+
+def _without_future_imports(lines: Sequence[str]) -> Sequence[str]:
+    """`lines` with ``pass`` in place of the imports of a cell from ``__future__``."""
+    if not any("__future__" in line for line in lines):
+        return lines
+    try:
+        tree = ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return lines
+    found = list(lines)
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            first, last = node.lineno - 1, node.end_lineno or node.lineno
+            text = lines[first].encode()
+            end = node.end_col_offset if last == first + 1 else len(text)
+            blank = b"pass".ljust((end or len(text)) - node.col_offset)
+            found[first] = (text[: node.col_offset] + blank + text[end:]).decode()
+            for index in range(first + 1, last):
+                found[index] = f"#{lines[index]}"
     return found
 
 

@@ -40,6 +40,35 @@ def test_what_only_ipython_reads_becomes_a_comment(cell: str, text: str) -> None
     ast.parse(text)
 
 
+DIVISION = "from __future__ import division"
+PASS = "pass".ljust(len(DIVISION))
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (DIVISION, PASS),
+        (f"# é\ny = 'é'; {DIVISION}; x = 1", f"# é\ny = 'é'; {PASS}; x = 1"),
+        (
+            "from __future__ import (\n  division,\n)\nx = 1",
+            "pass                    \n#  division,\n#)\nx = 1",
+        ),
+        ("s = '__future__'", "s = '__future__'"),
+    ],
+)
+def test_an_import_from_the_future_in_a_later_cell(cell: str, text: str) -> None:
+    joined = join_cells(_cells("import os", cell))
+    assert joined == f"import os\n{text}\n"
+    compile(joined, "notebook", "exec")
+
+
+def test_an_import_from_the_future_above_all_code_stays() -> None:
+    first = "from __future__ import annotations\nx: undefined = 1"
+    joined = join_cells(_cells("#%pip install tilelang\n", first))
+    assert joined == f"#%pip install tilelang\n\n{first}\n"
+    exec(compile(joined, "notebook", "exec"), {})
+
+
 def test_a_cell_that_is_not_python_yet_stays_as_it_is() -> None:
     assert (
         join_cells(_cells("for i in range(16)\n    a[i] = 0"))
