@@ -43,10 +43,11 @@ class Client:
         *arguments: str,
         environment: Mapping[str, str] | None = None,
         command: Sequence[str] = ("-m", "tirlens", "serve", "--stdio"),
+        program: Sequence[str] = (sys.executable,),
     ) -> None:
         paths = [str(SERVER), os.environ.get("PYTHONPATH", "")]
         self.process = subprocess.Popen(
-            [sys.executable, *command, *arguments],
+            [*program, *command, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
