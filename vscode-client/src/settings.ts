@@ -28,11 +28,7 @@ export async function store(name: string, value: unknown): Promise<void> {
   const section = workspace.getConfiguration(SECTION);
   const set = section.inspect(name);
   const target =
-    set?.workspaceFolderValue !== undefined
-      ? ConfigurationTarget.WorkspaceFolder
-      : set?.workspaceValue !== undefined
-        ? ConfigurationTarget.Workspace
-        : ConfigurationTarget.Global;
+    set?.workspaceValue !== undefined ? ConfigurationTarget.Workspace : ConfigurationTarget.Global;
   await section.update(name, value, target);
 }
 
