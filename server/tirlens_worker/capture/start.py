@@ -35,6 +35,7 @@ def begin() -> None:
 def _patches() -> Dict[str, Callable[[Any], None]]:
     return {
         "torch": _patch_torch,
+        "tilelang": _add_old_names,
         "tilelang.jit": _lazily("tilelang_kernels", "patch_jit"),
         "tilelang.language.eager.builder": _lazily("tilelang_kernels", "patch_builder"),
         "tilelang.autotuner.tuner": _lazily("tilelang_kernels", "patch_tuner"),
@@ -68,6 +69,12 @@ def _lazily(module: str, name: str) -> Callable[[Any], None]:
         getattr(import_module("tirlens_worker.capture." + module), name)(target)
 
     return patch
+
+
+def _add_old_names(tilelang: Any) -> None:
+    from ..frameworks import old_tilelang
+
+    old_tilelang.install(tilelang)
 
 
 def _patch_torch(torch: Any) -> None:
