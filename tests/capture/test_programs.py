@@ -106,6 +106,10 @@ def main():
     leaf = torch.ones(4096, device="cuda", dtype=torch.float16, requires_grad=True)
     torch.ops.tirlens_test.increment(increment(leaf, 4096), n=4096).sum().backward()
     assert leaf.grad.shape == leaf.shape
+    gradient = torch.ones(4096, device="cuda", dtype=torch.float16)
+    torch.autograd.backward([leaf * 2], [gradient])
+    (found,) = torch.autograd.grad([leaf * 2], [leaf], grad_outputs=[gradient])
+    assert found.shape == leaf.shape
     graph = torch.cuda.CUDAGraph()
     in_place = tilelang.compile(plain(T.float16, twice))
     with torch.cuda.graph(graph):
@@ -127,6 +131,7 @@ import pytest
 import tilelang
 import tilelang.language as T
 import torch
+from tilelang.utils.target import determine_target
 
 
 def factory(N):

@@ -318,7 +318,7 @@ def _backward(tensor: Any, *args: Any, **kwargs: Any) -> Any:
     names = ("gradient", "retain_graph", "create_graph", "inputs")
     given = {**dict(zip(names, args)), **kwargs}
     gradient = given.pop("gradient", None)
-    return torch.autograd.backward(tensor, gradient, **given)
+    return _BACKWARD(tensor, gradient, **given)
 
 
 def _without_overrides(function: Any) -> Any:
@@ -331,11 +331,30 @@ def _without_overrides(function: Any) -> Any:
     return out
 
 
+def _with_shapes_of_gradients(function: Any, position: int, name: str) -> Any:
+    """`function` of torch, given the gradients at `position` or by `name` as shapes.
+
+    A tensor that has gradients is a shape, and theirs have to be on its device.
+    """
+    inner = _without_overrides(function)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > position:
+            gradients = _call(_map, (_as_shape, args[position]), {})
+            args = (*args[:position], gradients, *args[position + 1 :])
+        elif name in kwargs:
+            kwargs = dict(kwargs, **{name: _call(_map, (_as_shape, kwargs[name]), {})})
+        return inner(*args, **kwargs)
+
+    return call
+
+
+_BACKWARD = _with_shapes_of_gradients(torch.autograd.backward, 1, "grad_tensors")
 # Functions that call the user's code: the mode is not entered while it handles a function.
 _CALLING_BACK: Dict[Any, Callable[..., Any]] = {
     torch.Tensor.backward: _backward,
-    torch.autograd.backward: _without_overrides(torch.autograd.backward),
-    torch.autograd.grad: _without_overrides(torch.autograd.grad),
+    torch.autograd.backward: _BACKWARD,
+    torch.autograd.grad: _with_shapes_of_gradients(torch.autograd.grad, 2, "grad_outputs"),
 }
 
 
@@ -354,6 +373,8 @@ def begin() -> None:
     torch.set_default_device = returns(None)
     torch.compile = lambda model=None, **_: model if model is not None else lambda inner: inner
     torch.testing.assert_close = returns(None)
+    # It does not ask for overrides.
+    torch.autograd.backward = _BACKWARD
     NoGpu().__enter__()
     _begin_in_threads()
 
