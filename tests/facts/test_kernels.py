@@ -60,8 +60,10 @@ def test_only_what_is_not_exact_has_a_caveat() -> None:
         for kernel in facts_of(name, stem)
         for caveat in kernel.caveats
     }
-    message = "a jump leaves an iteration early: counts are upper bounds"
-    assert cautions == {("searching", message)}
+    assert cautions == {
+        ("searching", "a jump leaves an iteration early: counts are upper bounds"),
+        ("of_data", "how often this loop repeats depends on data: while_1=8 is assumed"),
+    }
 
 
 def test_a_line_that_python_repeats_is_one_entry_with_the_sum() -> None:
