@@ -163,11 +163,14 @@ def test_what_is_displayed_is_the_readers_choice(start: Any, file: Path) -> None
 
 def test_hints_give_way(start: Any, file: Path) -> None:
     client = start(hintColumns=75)
+    # The product's line is longer than the window.
+    lines = TEXT.splitlines()
+    lines[PRODUCT] += f"  # {'long ' * 20}"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     uri = client.open(file)
     client.wait_ready(uri)
-    lines = TEXT.splitlines()
     hints = client.hints(uri)
-    assert hints
+    assert hints and PRODUCT not in dict(hints)
     assert all(len(lines[line]) + 1 + len(label) <= 75 for line, label in hints)
 
 

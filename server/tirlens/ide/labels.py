@@ -157,8 +157,11 @@ def inlay(
 
 
 def cut_hint(label: str, most: int) -> str:
-    """The first parts of a hint that have at most `most` characters together; may be empty."""
-    while len(label) > most:
+    """The first parts of a hint that have at most `most` characters together; may be empty.
+
+    `most` is negative behind a line that is longer than the window.
+    """
+    while label and len(label) > most:
         label = label.rpartition(" | ")[0]
     return label
 

@@ -78,6 +78,8 @@ def test_inlay_with_a_change() -> None:
     assert labels.inlay(81e-6, 0.93, 137438953472, 1.2e9, 3, "-28%") == text
     assert labels.cut_hint(text, 33) == "81 us 93% (-28%) | 137 GF"
     assert labels.cut_hint(text, 5) == ""
+    # Behind a line that is longer than the window.
+    assert labels.cut_hint(text, -7) == ""
 
 
 def test_inlay_leaves_out_what_is_zero_and_says_what_is_unknown() -> None:
