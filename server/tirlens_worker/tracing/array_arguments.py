@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import re
 from types import ModuleType, SimpleNamespace
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, cast
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple, cast
 
 from . import assumed_values
+from .asserted_values import conjuncts
 
 _NEW = "{}.placeholder([{}], {})"
 _MAX_RANK = 8
@@ -107,7 +108,7 @@ class _Reader:
                 for target in statement.targets:
                     self._assign(target, statement.value)
             elif isinstance(statement, ast.Assert):
-                for test in _conjuncts(statement.test):
+                for test in conjuncts(statement.test):
                     self._assert(test)
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
@@ -224,14 +225,6 @@ def _dimension(node: ast.AST) -> Tuple[str, int]:
         if node.value.attr == "shape" and isinstance(array, ast.Name) and isinstance(index, int):
             return (array.id, index) if index >= 0 else ("", 0)
     return "", 0
-
-
-def _conjuncts(test: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        for part in test.values:
-            yield from _conjuncts(part)
-    else:
-        yield test
 
 
 def _are_sizes(value: Any) -> bool:

@@ -44,7 +44,7 @@ def demands_of(function: ast.AST) -> Dict[str, List[Demand]]:
     found: Dict[str, List[Demand]] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Assert):
-            for test in _conjuncts(node.test):
+            for test in conjuncts(node.test):
                 pair = _demand(test)
                 if pair is not None:
                     found.setdefault(pair[0], []).append(pair[1])
@@ -57,7 +57,7 @@ def required_of(function: ast.AST) -> FrozenSet[str]:
         _name(test.left)
         for node in ast.walk(function)
         if isinstance(node, ast.Assert)
-        for test in _conjuncts(node.test)
+        for test in conjuncts(node.test)
         if isinstance(test, ast.Compare)
         and isinstance(test.ops[0], ast.IsNot)
         and getattr(test.comparators[0], "value", 0) is None
@@ -79,10 +79,11 @@ def demanded_text(demands: List[Demand], default: Any) -> Optional[str]:
         return None
 
 
-def _conjuncts(test: ast.expr) -> Iterator[ast.expr]:
+def conjuncts(test: ast.expr) -> Iterator[ast.expr]:
+    """The parts of ``a and b and c``, or the condition itself."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         for part in test.values:
-            yield from _conjuncts(part)
+            yield from conjuncts(part)
     else:
         yield test
 
