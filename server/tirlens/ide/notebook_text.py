@@ -5,7 +5,7 @@ IPython reads and Python does not (magics, commands of the shell, help) becomes 
 each line of a cell is one line of the text, with the same columns wherever it is Python.
 
 ``from __future__ import ...`` may stand at the top of every cell, but only at the top of a text: in
-later cells ``pass`` is in its place, so that annotations are evaluated there.
+later cells ``pass`` or ``()`` is in its place, so that annotations are evaluated there.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _python_lines(lines: Sequence[str]) -> Sequence[str]:
 
 
 def _without_future_imports(lines: Sequence[str]) -> Sequence[str]:
-    """`lines` with ``pass`` in place of the imports of a cell from ``__future__``."""
+    """`lines` without the imports of a cell from ``__future__``."""
     if not any("__future__" in line for line in lines):
         return lines
     try:
@@ -121,14 +121,28 @@ def _without_future_imports(lines: Sequence[str]) -> Sequence[str]:
     found = list(lines)
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            first, last = node.lineno - 1, node.end_lineno or node.lineno
-            text = lines[first].encode()
-            end = node.end_col_offset if last == first + 1 else len(text)
-            blank = b"pass".ljust((end or len(text)) - node.col_offset)
-            found[first] = (text[: node.col_offset] + blank + text[end:]).decode()
-            for index in range(first + 1, last):
-                found[index] = f"#{lines[index]}"
+            _replace_import(found, node)
     return found
+
+
+def _replace_import(lines: list[str], node: ast.ImportFrom) -> None:
+    """Put ``pass`` in the place of a statement, or ``()`` if it has several lines.
+
+    All that stands before and behind it keeps its line and its column.
+    """
+    first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+    # The columns of the tree are bytes.
+    top, bottom = lines[first].encode(), lines[last].encode()
+    end = node.end_col_offset or len(bottom)
+    if first == last:
+        blank = b"pass".ljust(end - node.col_offset)
+        lines[first] = (top[: node.col_offset] + blank + top[end:]).decode()
+        return
+    opened = b"(".ljust(len(top) - node.col_offset)
+    lines[first] = (top[: node.col_offset] + opened).decode()
+    for index in range(first + 1, last):
+        lines[index] = f"#{lines[index]}"
+    lines[last] = (b")".rjust(end) + bottom[end:]).decode()
 
 
 def _is_python(text: str) -> bool:

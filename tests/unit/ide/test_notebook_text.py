@@ -51,7 +51,16 @@ PASS = "pass".ljust(len(DIVISION))
         (f"# é\ny = 'é'; {DIVISION}; x = 1", f"# é\ny = 'é'; {PASS}; x = 1"),
         (
             "from __future__ import (\n  division,\n)\nx = 1",
-            "pass                    \n#  division,\n#)\nx = 1",
+            "(                       \n#  division,\n)\nx = 1",
+        ),
+        # What stands behind it on its last line is executed.
+        (
+            "y = 1; from __future__ import (  # all\n  division,\n  generators); x = 2  # é",
+            f"y = 1; {'('.ljust(31)}\n#  division,\n            ); x = 2  # é",
+        ),
+        (
+            "from __future__ import \\\n  division; x = 1",
+            f"{'('.ljust(24)}\n         ); x = 1",
         ),
         ("s = '__future__'", "s = '__future__'"),
     ],
