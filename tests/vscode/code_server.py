@@ -49,6 +49,16 @@ def build_extension(editor: Editor) -> Path:
     return CLIENT / "tirlens.vsix"
 
 
+def package(editor: Editor, folder: Path) -> Path:
+    """The VSIX of a small extension in `folder`."""
+    (folder / "LICENSE").write_text("Apache-2.0")
+    (folder / "README.md").write_text("For tests")
+    vsix = folder / "extension.vsix"
+    command = [str(editor.node), str(editor.vsce), "package", "--out", str(vsix)]
+    run(command, folder, editor.environment())
+    return vsix
+
+
 @contextlib.contextmanager
 def code_server(
     editor: Editor,

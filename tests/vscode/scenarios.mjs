@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { access, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { SECONDS, until, withBrowser } from "./window.mjs";
 
 const given = JSON.parse(process.argv[2]);
@@ -528,8 +528,62 @@ function scenariosOfBeside(window) {
   };
 }
 
+function scenariosOfFolders(window) {
+  const { tvm, tilelang } = given;
+  const settingsOf = (name) => join(dirname(given.folder), name, ".vscode/settings.json");
+  const change = async (name, settings) => {
+    const before = JSON.parse(await readFile(settingsOf(name), "utf8"));
+    await writeFile(settingsOf(name), JSON.stringify({ ...before, ...settings }, undefined, 2));
+  };
+  return {
+    "folders: the first has its interpreter and its settings": async () => {
+      await window.status(/^\s*TIRLens: a100-80-sxm$/);
+      const lens = await lensText(window, new RegExp(`^${TIME} \\| ${escaped(tvm.size)} \\| a100-80-sxm$`));
+      const hint = await window.lineMatching(tvm.hinted[0], HINT);
+      const why = await window.statusTooltip(/Framework: tvm/);
+      assert.match(why, /tvm-0\.27\.0[^]*the editor's environment/);
+      return { lens, hint, why };
+    },
+    "folders: the second has its own": async () => {
+      await window.openFile(basename(tilelang.file));
+      await window.status(/^\s*TIRLens: h200$/);
+      const lens = (await window.lenses(VERDICT)).join("\n");
+      assert.ok(lens.includes(tilelang.size) && lens.includes("h200"), lens);
+      assert.doesNotMatch(lens, /a100|h100/);
+      const hints = await window.hintedLines(HINT);
+      const why = await window.statusTooltip(/Framework: tilelang/);
+      assert.match(why, /tilelang\/tools\/bin\/python[^]*the setting/);
+      return { lens, hints, why };
+    },
+    "folders: a device is chosen where it is set": async () => {
+      await window.command("TIRLens: Choose Device");
+      await window.choose("b200");
+      await window.status(/^\s*TIRLens: b200$/);
+      const written = await until("the folder's own setting", 10 * SECONDS, async () => {
+        const { "tirlens.device": device } = JSON.parse(await readFile(settingsOf("tilelang"), "utf8"));
+        return device === "b200" ? device : undefined;
+      });
+      await window.openFile(basename(tvm.file));
+      await window.status(/^\s*TIRLens: a100-80-sxm$/);
+      return written;
+    },
+    "folders: another interpreter of one folder": async () => {
+      const other = join(dirname(given.folder), "tvm/other/bin/python");
+      await change("tvm", { "python.defaultInterpreterPath": other });
+      const why = await until("the other interpreter", 60 * SECONDS, async () => {
+        const text = await window.statusTooltip(/Python: /);
+        return text.includes(`${other} (the editor's environment)`) ? text : undefined;
+      });
+      await window.openFile(basename(tilelang.file));
+      await window.status(/^\s*TIRLens: b200$/);
+      return why;
+    },
+  };
+}
+
 const WINDOWS = {
   beside: scenariosOfBeside,
+  folders: scenariosOfFolders,
   trusted: scenariosOfTrusted,
   untrusted: scenariosOfUntrusted,
   missing: scenariosOfMissing,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from support.environments import environment
-from vscode import beside
+from vscode import beside, python_extension
 from vscode.code_server import build_extension, code_server
 from vscode.install import axe, install
 from vscode.workspace import (
@@ -25,6 +25,7 @@ from vscode.workspace import (
     TILELANG,
     TVM,
     lay_out,
+    lay_out_folders,
     old_python,
     quiet_settings,
 )
@@ -72,6 +73,12 @@ SCENARIOS = {
         "the framework is missing: what to install",
     ),
     "missing": ("missing: what to do is said, and again by Restart",),
+    "folders": (
+        "folders: the first has its interpreter and its settings",
+        "folders: the second has its own",
+        "folders: a device is chosen where it is set",
+        "folders: another interpreter of one folder",
+    ),
     "beside": (
         "beside others: each hint is there once and whole",
         "beside others: a hover has what each of them says",
@@ -102,7 +109,12 @@ def _drive(window: str, folder: Path, vsix: Path) -> Outcomes:
     editor = install()
     marker = folder / "has-been-run"
     own_environment = window == "trusted"
-    workspace = lay_out(folder / "workspace", marker=marker, own_environment=own_environment)
+    file = TVM["file"] if window in ("trusted", "folders") else TILELANG["file"]
+    if window == "folders":
+        workspace = lay_out_folders(folder / "workspace")
+        file = str(workspace.with_name("tvm") / file.split("/")[1])
+    else:
+        workspace = lay_out(folder / "workspace", marker=marker, own_environment=own_environment)
     screenshots = folder / "screenshots"
     screenshots.mkdir()
     # No setting names a server: the extension brings its own.
@@ -110,6 +122,8 @@ def _drive(window: str, folder: Path, vsix: Path) -> Outcomes:
     if window == "missing":
         settings["tirlens.server.interpreter"] = str(old_python(folder / "old"))
     others: list[Path] = []
+    if window == "folders":
+        others.append(python_extension.build(editor, folder / "python-extension"))
     if window == "beside":
         others.append(beside.build(editor, folder / "beside"))
         settings["beside.servers"] = beside.servers(editor)
@@ -120,14 +134,14 @@ def _drive(window: str, folder: Path, vsix: Path) -> Outcomes:
         folder / "editor",
         vsix=vsix,
         settings=settings,
-        trust_everything=window in ("trusted", "beside"),
+        trust_everything=window in ("trusted", "beside", "folders"),
         others=others,
     ) as address:
         given = {
             "window": window,
             "address": address,
             "folder": str(workspace),
-            "file": TVM["file"] if window == "trusted" else TILELANG["file"],
+            "file": file,
             "playwright": str(editor.playwright),
             "chromium": str(editor.chromium),
             "screenshots": str(screenshots),

@@ -18,7 +18,10 @@ const BROWSER_FLAGS = [
 
 export const SECONDS = 1000;
 
-/** Opens windows on one code-server; `run` gets an `open(folder, file)` and all is closed after. */
+/**
+ * Opens windows on one code-server; `run` gets an `open(folder, file)` and all is closed after.
+ * The folder may be a `.code-workspace` file.
+ */
 export async function withBrowser({ playwright, chromium, viewport, scale }, run) {
   const { chromium: browserType } = await import(pathToFileURL(playwright).href);
   const profile = await mkdtemp(join(tmpdir(), "tirlens-chromium-"));
@@ -34,9 +37,10 @@ export async function withBrowser({ playwright, chromium, viewport, scale }, run
     return await run(async (address, folder, file) => {
       const page = await context.newPage();
       const authority = new URL(address).host;
-      const uri = `vscode-remote://${authority}${folder}/${file}`;
+      const uri = `vscode-remote://${authority}${file.startsWith("/") ? file : `${folder}/${file}`}`;
       const payload = JSON.stringify([["openFile", uri]]);
-      const query = new URLSearchParams({ folder, payload });
+      const place = folder.endsWith(".code-workspace") ? { workspace: folder } : { folder };
+      const query = new URLSearchParams({ ...place, payload });
       await page.goto(`${address}/?${query}`);
       const window = new Window(page);
       await page.locator(".monaco-editor .view-lines").first().waitFor({ timeout: 60 * SECONDS });
@@ -145,8 +149,17 @@ export class Window {
     });
   }
 
-  async clickStatus() {
-    await this.page.locator('[id="tirlens.tirlens.status"] a').click();
+  /** What the status item says under the pointer, once it matches. */
+  async statusTooltip(pattern) {
+    await this.page.mouse.move(5, 5);
+    await this.page.locator('[id="tirlens.tirlens.status"]').hover();
+    const hover = this.page.locator(".monaco-hover:not(.hidden)");
+    const text = await until(`tooltip ${pattern}`, 10 * SECONDS, async () => {
+      const texts = (await hover.allInnerTexts()).map(plain);
+      return texts.find((one) => pattern.test(one));
+    });
+    await this.page.mouse.move(5, 5);
+    return text;
   }
 
   /** Runs a command by its title, as a user finds it. */

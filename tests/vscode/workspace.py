@@ -92,6 +92,37 @@ def lay_out(folder: Path, *, marker: Path | None = None, own_environment: bool =
     return folder
 
 
+def lay_out_folders(parent: Path) -> Path:
+    """Two projects with their own framework, interpreter and settings; the file of their workspace.
+
+    Neither has a `.venv`: of one the Python extension knows the interpreter, of the other a
+    setting of TIRLens.
+    """
+    settings: dict[str, dict[str, object]] = {
+        "tvm": {
+            "python.defaultInterpreterPath": str(environment("tvm-0.27.0.post1")),
+            "tirlens.device": "a100-80-sxm",
+            "tirlens.lensParts": ["time", "size"],
+        },
+        "tilelang": {
+            "tirlens.interpreter": "${workspaceFolder}/tools/bin/python",
+            "tirlens.device": "h200",
+            "tirlens.show": "hottest",
+        },
+    }
+    for kernel in (TVM, TILELANG):
+        name, example = kernel["file"].split("/")
+        folder = parent / name
+        (folder / ".vscode").mkdir(parents=True)
+        (folder / ".vscode/settings.json").write_text(json.dumps(settings[name], indent=2))
+        shutil.copy(EXAMPLES / example, folder)
+    for link, version in (("tilelang/tools", "tilelang-0.1.15"), ("tvm/other", "tvm-0.27.0.post1")):
+        (parent / link).symlink_to(environment(version).parents[1])
+    file = parent / "two.code-workspace"
+    file.write_text(json.dumps({"folders": [{"path": "tvm"}, {"path": "tilelang"}]}))
+    return file
+
+
 def _notebook(sample: str) -> str:
     imports = f"%pip install tilelang\nimport tilelang\n{NOTEBOOK['code']} as T"
     start = sample.index("@tilelang.jit")

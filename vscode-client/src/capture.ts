@@ -6,7 +6,8 @@ let last = "python bench.py";
 
 /** Asks for a command and runs `tirlens capture` with it in a terminal; trusted workspaces only. */
 export async function captureCalls(server: Resolved, interpreter: string | null): Promise<void> {
-  const folder = workspace.workspaceFolders?.[0];
+  const active = window.activeTextEditor?.document.uri;
+  const folder = (active && workspace.getWorkspaceFolder(active)) ?? workspace.workspaceFolders?.[0];
   if (!workspace.isTrusted || !folder) {
     void window.showWarningMessage("TIRLens: capturing runs your program, and needs a trusted folder.");
     return;

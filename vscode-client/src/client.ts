@@ -8,7 +8,7 @@ import {
 import type { LanguageClient } from "vscode-languageclient/node";
 import { CELL, textsOf } from "./cells";
 import { log, reason } from "./log";
-import type { ChangedConfiguration, Status } from "./protocol";
+import type { ChangedConfiguration, Folder, Status } from "./protocol";
 import { SelectedPython } from "./python";
 import { candidates, resolve, type Bundled, type Resolved, type Unresolved } from "./resolve";
 import { analysisSettings, serverSettings } from "./settings";
@@ -61,6 +61,7 @@ export class Server implements Disposable {
       this.selected,
       this.selected.onDidChange(() => void this.reconsider()),
       workspace.onDidGrantWorkspaceTrust(() => void this.reconsider()),
+      workspace.onDidChangeWorkspaceFolders(() => void this.reconsider()),
       workspace.onDidChangeConfiguration((change) => {
         if (change.affectsConfiguration("tirlens")) {
           void this.reconsider();
@@ -125,6 +126,7 @@ export class Server implements Disposable {
             tirlens: analysisSettings(),
             trusted: workspace.isTrusted,
             interpreter: await this.selected.path(),
+            folders: await this.folders(),
           },
         };
         await this.client.sendNotification(CHANGE_CONFIGURATION, params);
@@ -147,6 +149,21 @@ export class Server implements Disposable {
       windows: process.platform === "win32",
     });
     return resolve(tried, this.folder, this.bundled);
+  }
+
+  /** What differs between the folders of the window; nothing where there is one. */
+  private async folders(): Promise<Folder[]> {
+    const folders = workspace.workspaceFolders ?? [];
+    if (folders.length < 2) {
+      return [];
+    }
+    return Promise.all(
+      folders.map(async ({ uri }) => ({
+        path: uri.fsPath,
+        interpreter: await this.selected.path(uri),
+        settings: analysisSettings(uri),
+      })),
+    );
   }
 
   private async launch(found: Resolved | Unresolved): Promise<void> {
@@ -172,6 +189,7 @@ export class Server implements Disposable {
           trusted: workspace.isTrusted,
           interpreter: await this.selected.path(),
           settings: analysisSettings(),
+          folders: await this.folders(),
         },
         ownCommands: OWN_COMMANDS,
       },

@@ -24,7 +24,7 @@ export class DevicePicker {
   async choose(inUse: DeviceInUse): Promise<void> {
     const chosen = await this.pick("TIRLens: estimate for which device?", inUse);
     if (chosen !== undefined) {
-      await store("device", chosen);
+      await store("device", chosen, window.activeTextEditor?.document.uri);
     }
   }
 

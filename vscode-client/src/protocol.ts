@@ -6,6 +6,14 @@ export interface InitializationOptions {
   /** The Python that the editor has selected for the workspace: what an analysis runs under. */
   interpreter: string | null;
   settings: Settings;
+  folders: Folder[];
+}
+
+/** A folder of a window that has several; its files have its interpreter and its settings. */
+export interface Folder {
+  path: string;
+  interpreter: string | null;
+  settings: Settings;
 }
 
 /** The `tirlens.*` settings as the server reads them. */
@@ -13,7 +21,7 @@ export type Settings = Record<string, unknown>;
 
 /** Client to server: `workspace/didChangeConfiguration`, also when trust or interpreter change. */
 export interface ChangedConfiguration {
-  settings: { tirlens: Settings; trusted: boolean; interpreter: string | null };
+  settings: { tirlens: Settings; trusted: boolean; interpreter: string | null; folders: Folder[] };
 }
 
 /** Server to client: `tirlens/status`, whenever what the status bar shows of a file changes. */

@@ -19,13 +19,13 @@ export class SelectedPython implements Disposable {
   private subscription: Disposable | undefined;
   readonly onDidChange = this.changed.event;
 
-  async path(): Promise<string | null> {
+  /** Its path for a folder, by default the first one of the window. */
+  async path(folder = workspace.workspaceFolders?.[0]?.uri): Promise<string | null> {
     try {
       const api = await this.api();
       if (!api) {
         return null;
       }
-      const folder = workspace.workspaceFolders?.[0]?.uri;
       const active = api.environments.getActiveEnvironmentPath(folder);
       const resolved = await api.environments.resolveEnvironment(active);
       return resolved?.executable.uri?.fsPath ?? null;

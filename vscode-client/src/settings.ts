@@ -1,4 +1,4 @@
-import { ConfigurationTarget, workspace } from "vscode";
+import { ConfigurationTarget, workspace, type Uri } from "vscode";
 import type { Settings } from "./protocol";
 
 const SECTION = "tirlens";
@@ -14,32 +14,43 @@ export function serverSettings(): ServerSettings {
   return { path: path(section.get("path")), interpreter: path(section.get("interpreter")) };
 }
 
-/** Every other `tirlens.*` setting, as the server is told them. */
-export function analysisSettings(): Settings {
-  const section = workspace.getConfiguration(SECTION);
+/** Every other `tirlens.*` setting that holds in a folder, or in the window, as the server is told them. */
+export function analysisSettings(folder?: Uri): Settings {
+  const section = workspace.getConfiguration(SECTION, folder);
   // A configuration object carries its methods beside the values: a copy through JSON drops them.
   const values = JSON.parse(JSON.stringify(section)) as Settings;
   delete values.server;
+  for (const name of ["device", "interpreter"]) {
+    values[name] = path(values[name], folder) ?? "";
+  }
   return values;
 }
 
-/** Stores a setting where it is set already, else for the user: no file appears in the project. */
-export async function store(name: string, value: unknown): Promise<void> {
-  const section = workspace.getConfiguration(SECTION);
-  const set = section.inspect(name);
-  const target =
-    set?.workspaceValue !== undefined ? ConfigurationTarget.Workspace : ConfigurationTarget.Global;
-  await section.update(name, value, target);
+/**
+ * Stores a setting where it is set already for `file`, else for the user: no file appears in the
+ * project.
+ */
+export async function store(name: string, value: unknown, file?: Uri): Promise<void> {
+  const section = workspace.getConfiguration(SECTION, file);
+  await section.update(name, value, target(section.inspect(name)));
+}
+
+function target(
+  set: { workspaceValue?: unknown; workspaceFolderValue?: unknown } | undefined,
+): ConfigurationTarget {
+  if (set?.workspaceFolderValue !== undefined) {
+    return ConfigurationTarget.WorkspaceFolder;
+  }
+  return set?.workspaceValue !== undefined ? ConfigurationTarget.Workspace : ConfigurationTarget.Global;
 }
 
 /** A path setting with `${workspaceFolder}` and `~` filled in; null where it is empty. */
-function path(value: unknown): string | null {
+function path(value: unknown, folder = workspace.workspaceFolders?.[0]?.uri): string | null {
   if (typeof value !== "string" || value.trim() === "") {
     return null;
   }
-  const folder = workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
   return value
     .trim()
-    .replaceAll("${workspaceFolder}", folder)
+    .replaceAll("${workspaceFolder}", folder?.fsPath ?? "")
     .replace(/^~(?=[/\\])/, process.env.HOME ?? process.env.USERPROFILE ?? "~");
 }

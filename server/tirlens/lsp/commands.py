@@ -241,7 +241,7 @@ def heat(server: Server, uri: object = None) -> list[dict[str, Any]]:
     part = server.part(text(uri, "uri"))
     if part is None:
         return []
-    display = server.session.configuration.display(part.document.project)
+    display = server.session.display_of(part.document)
     hot = hottest.heat(part.document, display)
     return [_hot_line(server, part, item) for item in hot if part.has(item.line)]
 

@@ -146,7 +146,7 @@ def _add_displays(server: Server) -> None:
             # It would not ask again when they are known.
             await server.session.analysed_text(part.document.uri)
             part = server.part(params.text_document.uri) or part
-        display = server.session.configuration.display(part.document.project)
+        display = server.session.display_of(part.document)
         first, last = params.range.start.line + 1, params.range.end.line + 1
         first, last = (part.offset + min(line, len(part.lines)) for line in (first, last))
         hints = view.inlay_hints(part.document, first, last, display)
@@ -158,13 +158,13 @@ def _add_displays(server: Server) -> None:
         from tirlens.session import view
 
         part = server.part(params.text_document.uri)
-        configuration = server.session.configuration
-        if part is None or not configuration.display(part.document.project).has_lenses:
+        session = server.session
+        if part is None or not session.display_of(part.document).has_lenses:
             return PlainJson([])
-        await server.session.first_reading(part.document.uri)
+        await session.first_reading(part.document.uri)
         part = server.part(params.text_document.uri) or part
-        display = configuration.display(part.document.project)
-        lenses = view.code_lenses(part.document, configuration.trusted, display)
+        display = session.display_of(part.document)
+        lenses = view.code_lenses(part.document, session.configuration.trusted, display)
         encoding = server.client.encoding
         return PlainJson(
             [convert.code_lens(part, lens, encoding) for lens in lenses if part.has(lens.line)]

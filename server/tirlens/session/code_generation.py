@@ -37,8 +37,9 @@ async def generated_code(
     analysis = document.analysis
     if analysis is None or analysis.options is None or not session.configuration.trusted:
         return None
+    configuration = session.configuration.at(document.path)
     environment = await asyncio.to_thread(
-        find_environment, session.configuration, document, analysis.reading
+        find_environment, configuration, document, analysis.reading
     )
     if environment.interpreter.problem is not None:
         return {"kernels": [], "problems": [environment.interpreter.problem.message]}

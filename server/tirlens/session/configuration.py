@@ -15,8 +15,29 @@ from tirlens.settings import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tirlens import pipeline
     from tirlens.session.document import Document
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of the editor's window with choices of its own.
+
+    Attributes
+    ----------
+    path
+        Files below it have these choices.
+    settings
+        All settings that hold there.
+    editor_interpreter
+        The interpreter that the editor has selected there.
+    """
+
+    path: Path
+    settings: Settings = field(default_factory=Settings)
+    editor_interpreter: str | None = None
 
 
 @dataclass(frozen=True)
@@ -33,12 +54,28 @@ class Configuration:
         The interpreter that the editor has selected.
     detail
         What the user has chosen to display in this session, one of `tirlens.settings.DETAILS`.
+    folders
+        The folders of a window that has several.
     """
 
     trusted: bool = False
     settings: Settings = field(default_factory=Settings)
     editor_interpreter: str | None = None
     detail: str | None = None
+    folders: tuple[Folder, ...] = ()
+
+    def at(self, path: Path) -> Configuration:
+        """The configuration of a file: with the choices of the innermost folder that has it."""
+        above = [folder for folder in self.folders if path.is_relative_to(folder.path)]
+        if not above:
+            return self
+        folder = max(above, key=lambda one: len(one.path.parts))
+        return replace(self, settings=folder.settings, editor_interpreter=folder.editor_interpreter)
+
+    def displays(self) -> tuple[Display, ...]:
+        """What is displayed of files without a project, outside of the folders and in each."""
+        settings = (self.settings, *(folder.settings for folder in self.folders))
+        return tuple(replace(self, settings=one).display(Settings()) for one in settings)
 
     def display(self, project: Settings) -> Display:
         """What is displayed of a file: the user's choice, then its project's, then the editor's."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tirlens.session.configuration import Configuration
+    from tirlens.session.display import Display
 
 _ANALYSIS_LIMIT_S, _ANALYSIS_STEP_S = 60.0, 0.05
 
@@ -133,6 +134,10 @@ class Session:
 
     # Choices of the user
 
+    def display_of(self, document: Document) -> Display:
+        """What is displayed of a document."""
+        return self.configuration.at(document.path).display(document.project)
+
     def configure(self, configuration: Configuration) -> None:
         """Apply new settings or trust to all open documents."""
         if configuration == self.configuration:
@@ -153,8 +158,8 @@ class Session:
 
     def _emit_display_change(self, before: Configuration) -> None:
         """Say that hints and lenses are others than with the configuration `before`."""
-        now, default = self.configuration, Settings()
-        if (before.trusted, before.display(default)) != (now.trusted, now.display(default)):
+        now = self.configuration
+        if (before.trusted, before.displays()) != (now.trusted, now.displays()):
             self._emit(DisplayChanged())
 
     def set_device(self, uri: str | None, device: str | None) -> None:
@@ -238,7 +243,7 @@ class Session:
         if document.awaits_save and self.configuration.trusted:
             self._emit(Status(document.uri, "idle", "not analysed yet: save the file"))
             return
-        self.analyses.start(document, self.configuration)
+        self.analyses.start(document, self.configuration.at(document.path))
 
     def _forget(self, uri: str) -> None:
         document = self.documents.pop(uri, None)

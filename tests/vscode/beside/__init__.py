@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from vscode.cache import once, run
-from vscode.code_server import CLIENT
+from vscode.code_server import CLIENT, package
 from vscode.install import Editor
 
 BASEDPYRIGHT = "1.40.1"
@@ -41,12 +41,4 @@ def build(editor: Editor, folder: Path) -> Path:
     esbuild = [str(CLIENT / "node_modules/.bin/esbuild"), str(_HERE / "extension.mjs"), *bundle]
     modules = {"NODE_PATH": str(CLIENT / "node_modules")}
     run([*esbuild, f"--outfile={folder}/extension.js"], folder, editor.environment() | modules)
-    (folder / "LICENSE").write_text("Apache-2.0")
-    (folder / "README.md").write_text("For tests")
-    vsix = folder / "beside.vsix"
-    run(
-        [str(editor.node), str(editor.vsce), "package", "--out", str(vsix)],
-        folder,
-        editor.environment(),
-    )
-    return vsix
+    return package(editor, folder)
