@@ -34,7 +34,13 @@ CASES = [
         "stages",
         "h100-sxm",
     ),
-    ("tilelang_rewrites", "product(128, 3)", "product(256, 3)", "threads", "h100-sxm"),
+    (
+        "tilelang_rewrites",
+        "product(128, 3, columns=256)",
+        "product(256, 3, columns=256)",
+        "threads",
+        "h100-sxm",
+    ),
     (
         "tilelang_rewrites",
         "product(256, 3, 0, 16384)",

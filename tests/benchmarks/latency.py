@@ -116,7 +116,7 @@ def main() -> None:
     show("initialize, from the start of the process", [initialize_ms() for _ in range(rounds)], 300)
     cases = [
         ("tvm-0.27.0.post1", "matmul_tvm.py", "T.float16(2)", "TVMScript, 5 kernels", 100),
-        ("tilelang-0.1.15", "gemm_tilelang.py", "num_stages=3", "tilelang", 300),
+        ("tilelang-0.1.15", "gemm_tilelang.py", "num_stages=2", "tilelang", 300),
     ]
     with tempfile.TemporaryDirectory() as folder:
         for name, example, word, title, target_ms in cases:

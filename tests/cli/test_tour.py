@@ -19,15 +19,14 @@ def test_the_figures_of_the_tour(
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     (kernel,) = (block for language, block in blocks if language == "python")
     shown = [block for language, block in blocks if not language and "| h100-sxm" in block]
-    changes = ("", "threads=256")
-    for output, threads in zip(shown, changes, strict=True):
+    for output, stages in zip(shown, ("2", "3"), strict=True):
         path = tmp_path / "matmul.py"
-        path.write_text(kernel.replace("threads=128", threads or "threads=128"), "utf-8")
+        path.write_text(kernel.replace("num_stages=2", f"num_stages={stages}"), "utf-8")
         assert main(["analyze", str(path), "--python", str(tilelang_python)]) == 0
         printed = {" ".join(line.split()) for line in capsys.readouterr().out.splitlines()}
         # The first line has the path of the file, the line under the heads the screen's width.
         lines = {" ".join(line.split()) for line in output.splitlines()[1:] if "──" not in line}
         assert lines <= printed
-        if not threads:
+        if stages == "2":
             (saving,) = re.findall(r"\(saves about [\d.]+ us\)", PAGE)
-            assert any("[threads]" in line and saving in line for line in printed)
+            assert any("[stages]" in line and saving in line for line in printed)

@@ -49,7 +49,7 @@ def matmul(M, N, K, block_M=128, block_N=128, block_K=32):
             B_shared = T.alloc_shared((block_K, block_N), "float16")
             C_local = T.alloc_fragment((block_M, block_N), "float32")
             T.clear(C_local)
-            for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=3):
+            for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=2):
                 T.copy(A[by * block_M, k * block_K], A_shared)
                 T.copy(B[k * block_K, bx * block_N], B_shared)
                 T.gemm(A_shared, B_shared, C_local)
@@ -190,25 +190,25 @@ def test_advice_is_written_where_the_text_is_now(
     path.write_text(TILELANG)
     uri = client.open(path)
     client.wait_ready(uri)
-    edits = [title for title in _actions(client, uri, 12) if ", saves about " in title]
-    assert any(title.startswith("TIRLens: threads=256, ") for title in edits)
+    edits = [title for title in _actions(client, uri, 13) if ", saves about " in title]
+    assert any(title.startswith("TIRLens: num_stages=3, ") for title in edits)
     # A line more above: the edit goes along.
     client.edit(uri, 2, _insert(0, "# \U0001d54f\n"))
     title, action = next(
-        item for item in _actions(client, uri, 12).items() if "threads=256" in item[0]
+        item for item in _actions(client, uri, 13).items() if "num_stages=3" in item[0]
     )
     assert title in edits
     (change,) = action["edit"]["changes"][uri]
     start, end = change["range"]["start"], change["range"]["end"]
     line = ("#\n" + TILELANG).split("\n")[start["line"]]
-    assert line[start["character"] : end["character"]] == "128"
-    assert line[: start["character"]].endswith("threads=")
+    assert line[start["character"] : end["character"]] == "2"
+    assert line[: start["character"]].endswith("num_stages=")
     # Where that line has changed there is nothing to be written any more.
     client.edit(uri, 3, {"range": change["range"], "text": change["newText"]})
-    assert not any("threads=" in title for title in _actions(client, uri, 12))
+    assert not any("num_stages=" in title for title in _actions(client, uri, 13))
     client.save(uri)
     client.wait_ready(uri, 2)
-    assert not any("threads=" in title for title in _actions(client, uri, 12))
+    assert not any("num_stages=" in title for title in _actions(client, uri, 13))
     assert _actions(client, uri, 0) == {}
 
 

@@ -15,7 +15,7 @@ def matmul(A, B, block_M: int = 128, block_N: int = 128, block_K: int = 64):
         B_shared = T.alloc_shared((block_K, block_N), T.float16)
         C_local = T.alloc_fragment((block_M, block_N), T.float32)
         T.clear(C_local)
-        for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=3):
+        for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=2):
             T.copy(A[by * block_M, k * block_K], A_shared)
             T.copy(B[k * block_K, bx * block_N], B_shared)
             T.gemm(A_shared, B_shared, C_local)

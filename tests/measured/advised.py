@@ -12,10 +12,11 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
@@ -28,6 +29,8 @@ from measured.tables import board, measurements  # noqa: E402
 from tirlens.advice import Question, advise, rewrite  # noqa: E402
 from tirlens.hardware import Device, load  # noqa: E402
 from tirlens.model import analyze  # noqa: E402
+from tirlens.model.report import Advice  # noqa: E402
+from tirlens.source.edits import LoopKind, Threads  # noqa: E402
 from tirlens_worker.codec import from_json  # noqa: E402
 from tirlens_worker.facts import KernelFacts, Loop, Node, Span, Statement  # noqa: E402
 
@@ -44,6 +47,8 @@ STEPS = (
     ("not-pipelined", "matmul v4", "matmul v6"),
     ("l2-reuse", "matmul v6", "matmul v6b"),
 )
+# Parameters of the swept kernels that a rule changes.
+PARAMETERS = {"threads": "threads", "stages": "stages", "num_stages": "stages"}
 # The schedules of a CPU workload: after each first one, the seconds that are the rule's change.
 SCHEDULES = (
     ("loop-order", "naive", ("order ikj", "order kij", "rows first", "pixels")),
@@ -69,6 +74,19 @@ class Measured:
     bindings: Mapping[str, int]
     time_s: float
 
+    @cached_property
+    def told(self) -> tuple[float, Mapping[str, Advice]] | None:
+        """The predicted time, and of each rule that speaks the advice that saves most."""
+        report = analyze(self.facts, self.device, self.bindings)
+        if report.time_s is None:
+            return None
+        found: dict[str, Advice] = {}
+        for one in advise(Question(self.facts, self.device, self.bindings, report=report)):
+            known = found.get(one.rule)
+            if known is None or (one.saving_s or 0.0) > (known.saving_s or 0.0):
+                found[one.rule] = one
+        return report.time_s, found
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -93,14 +111,14 @@ class Pair:
 
 def pairs() -> Iterator[Pair]:
     """Every pair of the measured tables."""
-    for rule, first, second in (*_tutorials(), *_searched(), *_schedules()):
-        before, after = _told(first), _told(second)
+    for rule, first, second in (*_tutorials(), *_searched(), *_swept(), *_schedules()):
+        before, after = first.told, second.told
         if before is not None and after is not None:
-            promised = before[1].get(rule)
+            advice = before[1].get(rule)
             yield Pair(
                 rule=rule,
                 name=f"{first.name} -> {second.name} on {first.device.id}",
-                promised=None if promised is None else 1 - promised / before[0],
+                promised=None if advice is None else 1 - (advice.saving_s or 0.0) / before[0],
                 modelled=after[0] / before[0],
                 measured=second.time_s / first.time_s,
                 repeats=rule in after[1],
@@ -108,18 +126,6 @@ def pairs() -> Iterator[Pair]:
 
 
 _Change = tuple[str, Measured, Measured]
-
-
-def _told(kernel: Measured) -> tuple[float, dict[str, float]] | None:
-    """The predicted time, and the greatest saving that each rule promises."""
-    facts, bindings = kernel.facts, kernel.bindings
-    report = analyze(facts, kernel.device, bindings)
-    if report.time_s is None:
-        return None
-    found: dict[str, float] = {}
-    for one in advise(Question(facts, kernel.device, bindings, report=report)):
-        found[one.rule] = max(found.get(one.rule, 0.0), one.saving_s or 0.0)
-    return report.time_s, found
 
 
 def _tutorials() -> Iterator[_Change]:
@@ -156,6 +162,37 @@ def _searched() -> Iterator[_Change]:
 
 def _key(row: Mapping[str, str], config: Mapping[str, Any]) -> str:
     return json.dumps([row["op"], row["gpu"], row["shape"], config], sort_keys=True)
+
+
+def _swept() -> Iterator[_Change]:
+    """Swept kernels of which one parameter differs.
+
+    The second has what the rule proposes, or the next greater value where it is silent.
+    """
+    for parameter, rule in PARAMETERS.items():
+        groups: dict[str, dict[int, Measured]] = {}
+        for row, kernel in _kernels("h100_sweep"):
+            if match := re.search(rf"\b{parameter}=(\d+)", row["call"]):
+                key = row["call"].replace(match[0], "")
+                groups.setdefault(key, {})[int(match[1])] = kernel
+        for group in groups.values():
+            for value, first in group.items():
+                advised = _advised_value(first, rule)
+                if advised is None:
+                    advised = min((other for other in group if other > value), default=value)
+                if advised != value and advised in group:
+                    yield rule, first, group[advised]
+
+
+def _advised_value(kernel: Measured, rule: str) -> int | None:
+    advice = None if kernel.told is None else kernel.told[1].get(rule)
+    match None if advice is None else advice.change:
+        case Threads(threads=threads):
+            return threads
+        case LoopKind(stages=stages):
+            return stages
+        case _:
+            return None
 
 
 def _schedules() -> Iterator[_Change]:
@@ -202,7 +239,7 @@ def _kernels(file: str) -> tuple[tuple[Mapping[str, str], Measured], ...]:
             continue
         row = rows[entry["row"]]
         kernel = Measured(
-            name=row["op"],
+            name=row.get("op") or row["call"],
             device=board(item.device_id),
             facts=facts[launches[0][0]],
             bindings=entry.get("bindings", {}),

@@ -18,6 +18,7 @@ BARS = {
     "loop-order": (85, 1.15),
     "not-parallel": (85, 1.15),
     "not-pipelined": (1, 1.15),
+    "stages": (30, 1.1),
     "uncoalesced": (3, 1.4),
 }
 
@@ -32,7 +33,7 @@ def measured() -> tuple[Pair, ...]:
     return tuple(pairs())
 
 
-@pytest.mark.parametrize("rule", sorted({*BARS, "not-vectorized", "l2-reuse"}))
+@pytest.mark.parametrize("rule", sorted({*BARS, "not-vectorized", "l2-reuse", "threads"}))
 def test_no_advice_makes_a_measured_kernel_slower(rule: str) -> None:
     group = [pair for pair in measured() if pair.rule == rule]
     assert group

@@ -33,13 +33,15 @@ await withBrowser({ ...given, ...looks }, async (open) => {
   await frame(1800);
 
   // The edit, letter by letter, and the save.
-  const stages = await window.boxOf("num_stages=", "2");
-  await page.mouse.click(stages.x + stages.width, stages.y + stages.height / 2);
+  const rows = await window.boxOf("block_M=", "128");
+  await page.mouse.click(rows.x + rows.width, rows.y + rows.height / 2);
   await settled();
   await frame(500);
-  await page.keyboard.press("Backspace");
+  for (let digit = 0; digit < 3; digit += 1) {
+    await page.keyboard.press("Backspace");
+  }
   await frame(300);
-  await page.keyboard.type("3");
+  await page.keyboard.type("256");
   await frame(700);
   await page.keyboard.press("Control+S");
   await settled(15_000);

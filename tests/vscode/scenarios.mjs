@@ -9,7 +9,7 @@ import { SECONDS, until, withBrowser } from "./window.mjs";
 const given = JSON.parse(process.argv[2]);
 
 const TIME = String.raw`\d[\d.]* [num]?s`;
-/** Such as `2.47 ms | waits on products: 256 threads save 687 us |`. */
+/** Such as `2.47 ms | waits on products: 3 stages save 687 us |`. */
 const VERDICT = new RegExp(String.raw`^${TIME}( \(.+\))? \| (\w+ \d+% busy|waits on|.+ of peak)`);
 /** Such as `81 us 93% | 137 GF | 1.2 GB`, or `81 us overlapped | 137 GF` beside slower work. */
 const HINT = new RegExp(String.raw`${TIME} (<?\d[\d.]*%|overlapped)( \| \d[\d.]* [kMGT]?F)?( \| \d[\d.]* [kMGT]?B)?$`);
@@ -125,11 +125,11 @@ function scenariosOfTrusted(window) {
     },
     "report applies an advice": async () => {
       const frame = await window.webview(new RegExp(tilelang.name));
-      await frame.getByRole("button", { name: /^Apply: .*threads=256/ }).click();
-      const after = await window.lineMatching(tilelang.launch, /threads=256/);
+      await frame.getByRole("button", { name: /^Apply: .*num_stages=3/ }).click();
+      const after = await window.lineMatching(tilelang.pipelined, /num_stages=3/);
       await frame.getByText(/changed since/).waitFor();
       await window.page.keyboard.press("Control+Z");
-      await window.lineMatching(tilelang.launch, /threads=128/);
+      await window.lineMatching(tilelang.pipelined, /num_stages=2/);
       await frame.getByText(/changed since/).waitFor({ state: "detached" });
       return after;
     },
@@ -201,15 +201,15 @@ function scenariosOfTrusted(window) {
       return lensText(window, new RegExp(escaped(tilelang.size)));
     },
     "advice is written by a code action": async () => {
-      const before = await window.line(tilelang.launch);
-      const actions = await window.codeActions(tilelang.launch);
-      await window.chooseAction(/threads=256, saves about/);
-      const after = await window.lineMatching(tilelang.launch, /threads=256/);
+      const before = await window.line(tilelang.pipelined);
+      const actions = await window.codeActions(tilelang.pipelined);
+      await window.chooseAction(/num_stages=3, saves about/);
+      const after = await window.lineMatching(tilelang.pipelined, /num_stages=3/);
       await window.page.keyboard.press("Control+S");
       await lensText(window, /\(-\d+%\)/);
       await window.page.keyboard.press("Control+Z");
       await window.page.keyboard.press("Control+S");
-      await window.lineMatching(tilelang.launch, /threads=128/);
+      await window.lineMatching(tilelang.pipelined, /num_stages=2/);
       await lensText(window, new RegExp(escaped(tilelang.size)));
       return { before, after, actions };
     },
@@ -241,8 +241,8 @@ function scenariosOfTrusted(window) {
       await window.choose("The saved file");
       const pinned = await window.notice(/compared with pinned [-\d]+ [:\d]+/);
       await until("advice of the server that was restarted", 60 * SECONDS, async () => {
-        const actions = await window.codeActions(tilelang.launch);
-        if (actions.some((action) => action.includes("threads=256"))) {
+        const actions = await window.codeActions(tilelang.pipelined);
+        if (actions.some((action) => action.includes("num_stages=3"))) {
           return actions;
         }
         await window.page.keyboard.press("Escape");
@@ -251,16 +251,16 @@ function scenariosOfTrusted(window) {
       await window.page.keyboard.press("Escape");
       // Times are compared where both are of the lowered kernel, or both of the source.
       await window.settledLenses(VERDICT);
-      await window.codeActions(tilelang.launch);
-      await window.chooseAction(/threads=256, saves about/);
-      await window.lineMatching(tilelang.launch, /threads=256/);
+      await window.codeActions(tilelang.pipelined);
+      await window.chooseAction(/num_stages=3, saves about/);
+      await window.lineMatching(tilelang.pipelined, /num_stages=3/);
       await window.page.keyboard.press("Control+S");
       const lens = await lensText(window, /\(-\d+%, baseline -\d+%\)/);
       await window.command("TIRLens: Clear Baseline");
       await lensText(window, /\(-\d+%\)/);
       await window.page.keyboard.press("Control+Z");
       await window.page.keyboard.press("Control+S");
-      await window.lineMatching(tilelang.launch, /threads=128/);
+      await window.lineMatching(tilelang.pipelined, /num_stages=2/);
       await lensText(window, /\(\+\d+%\)/);
       return { pinned, lens };
     },

@@ -31,6 +31,7 @@ TILELANG = {
     "hinted": ["for k in T.Pipelined(", "T.gemm("],
     "plain": ["import tilelang.language", "T.alloc_fragment("],
     "launch": "with T.Kernel(",
+    "pipelined": "for k in T.Pipelined(",
     "otherCall": "matmul(M=1024, N=1024, K=1024)",
     "otherSize": "1024x1024x1024 fp16",
     "second": "batched_matmul",

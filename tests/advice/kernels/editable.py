@@ -12,17 +12,17 @@ def few_threads(size, threads=128):
         B: T.Tensor((size, size), "float16"),
         C: T.Tensor((size, size), "float16"),
     ):
-        with T.Kernel(size // 128, size // 128, threads=threads) as (bx, by):
+        with T.Kernel(size // 256, size // 128, threads=threads) as (bx, by):
             A_shared = T.alloc_shared((128, 32), "float16")
-            B_shared = T.alloc_shared((32, 128), "float16")
-            C_local = T.alloc_fragment((128, 128), "float32")
+            B_shared = T.alloc_shared((32, 256), "float16")
+            C_local = T.alloc_fragment((128, 256), "float32")
             T.use_swizzle(10)
             T.clear(C_local)
             for k in T.Pipelined(size // 32, num_stages=3):
                 T.copy(A[by * 128, k * 32], A_shared)
-                T.copy(B[k * 32, bx * 128], B_shared)
+                T.copy(B[k * 32, bx * 256], B_shared)
                 T.gemm(A_shared, B_shared, C_local)
-            T.copy(C_local, C[by * 128, bx * 128])
+            T.copy(C_local, C[by * 128, bx * 256])
 
     return matmul
 

@@ -3,25 +3,25 @@
 import tilelang.language as T
 
 
-def product(threads, stages, panel=0, size=8192):
+def product(threads, stages, panel=0, size=8192, columns=128):
     @T.prim_func
     def matmul(
         A: T.Tensor((size, size), "float16"),
         B: T.Tensor((size, size), "float16"),
         C: T.Tensor((size, size), "float16"),
     ):
-        with T.Kernel(size // 128, size // 128, threads=threads) as (bx, by):
+        with T.Kernel(size // columns, size // 128, threads=threads) as (bx, by):
             A_shared = T.alloc_shared((128, 32), "float16")
-            B_shared = T.alloc_shared((32, 128), "float16")
-            C_local = T.alloc_fragment((128, 128), "float32")
+            B_shared = T.alloc_shared((32, columns), "float16")
+            C_local = T.alloc_fragment((128, columns), "float32")
             if panel:
                 T.use_swizzle(panel)
             T.clear(C_local)
             for k in T.Pipelined(size // 32, num_stages=stages):
                 T.copy(A[by * 128, k * 32], A_shared)
-                T.copy(B[k * 32, bx * 128], B_shared)
+                T.copy(B[k * 32, bx * columns], B_shared)
                 T.gemm(A_shared, B_shared, C_local)
-            T.copy(C_local, C[by * 128, bx * 128])
+            T.copy(C_local, C[by * 128, bx * columns])
 
     return matmul
 
