@@ -67,18 +67,6 @@ def test_an_option_that_argparse_refuses_is_status_2(arguments: list[str]) -> No
     assert ended.value.code == 2
 
 
-def test_a_notebook_is_refused_with_what_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    notebook = tmp_path / "cells.ipynb"
-    notebook.write_text('{"cells": []}')
-    for command in ("analyze", "report"):
-        assert main([command, str(notebook)]) == 2
-        said = capsys.readouterr().err
-        assert said.startswith(f"tirlens: {notebook}: notebooks are analysed in editors only;")
-        assert "nbconvert --to script" in said
-
-
 def test_nothing_to_analyse_is_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "plain.py").write_text("print('no kernel')\n")
     assert main(["analyze", str(tmp_path)]) == 2

@@ -11,6 +11,7 @@ from tirlens.cli.captured_files import take_captures
 from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.rows import Selection, selection
 from tirlens.cli.step_table import step_table
+from tirlens.ide import places
 from tirlens.pipeline import FileReport
 from tirlens.pipeline.step_cost import step_cost
 from tirlens.settings import DEFAULT_MIN_PERCENTAGE
@@ -23,7 +24,7 @@ def execute(arguments: argparse.Namespace) -> int:
     selected = selection(0.0, arguments.id_range)
     take_captures(arguments)
     traced = file_analysis.trace(arguments)
-    reports = file_analysis.reports_of(traced, arguments.jobs)
+    reports = file_analysis.in_cells(traced, file_analysis.reports_of(traced, arguments.jobs))
     selected = apply_min_percentage(selected, arguments, traced)
     with stream(arguments.output) as file:
         if arguments.by_launches and arguments.format == "table":
@@ -76,7 +77,8 @@ def print_device_overrides(arguments: argparse.Namespace, reports: Sequence[File
         for kernel in file.kernels:
             if kernel.device_source in ("directive", "project"):
                 where = "a directive" if kernel.device_source == "directive" else "pyproject.toml"
+                place = places.place(file.path, kernel.span)
                 outcome.print_note(
-                    f"{file.path}:{kernel.span.line}: {kernel.name} is on {kernel.device_id}, "
+                    f"{place}: {kernel.name} is on {kernel.device_id}, "
                     f"which {where} sets, not on --device {arguments.device[0]}"
                 )

@@ -16,6 +16,7 @@ from tirlens.cli.revision import Revision, revision, search_folders
 from tirlens.cli.worker_pool import WorkerPool, worker_pool
 from tirlens.gate import Change, Limits, changes, limits_of
 from tirlens.pipeline import FileReport
+from tirlens.pipeline.span_shift import map_spans
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,21 @@ class _Sides:
             before = self.before.without_lowering().report(**options)
         return now, before
 
+    def in_cells(self, change: Change) -> Change:
+        """A change with its places in the cells of a notebook."""
+        old, new = change.before, change.now
+        if self.before is not None and self.before.notebook is not None and old is not None:
+            old = map_spans(old, self.before.notebook.in_cell)
+        if self.now.notebook is None:
+            return replace(change, before=old)
+        in_cell = self.now.notebook.in_cell
+        new = new and map_spans(new, in_cell)
+        return replace(change, span=in_cell(change.span), before=old, now=new)
+
+
+def _in_cells(report: FileReport, traced: file_analysis.Traced) -> FileReport:
+    return file_analysis.in_cells([traced], [report])[0]
+
 
 def execute(arguments: argparse.Namespace) -> int:
     """Compare the files with those of a revision, and give the exit status."""
@@ -59,9 +75,9 @@ def execute(arguments: argparse.Namespace) -> int:
         options = {"device": device, "force_device": True} if several else {}
         for sides in files:
             now, old = sides.reports(**options)
-            all_changes += changes(old, now, limits)
-            reports.append(now)
-            before += [old] if old else []
+            all_changes += map(sides.in_cells, changes(old, now, limits))
+            reports.append(_in_cells(now, sides.now))
+            before += [_in_cells(old, sides.before)] if old and sides.before else []
     report = change_report.ChangeReport(
         arguments.base, all_changes, limits, tuple(given), reports, before
     )

@@ -12,13 +12,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tirlens import pipeline
 from tirlens.cli import sarif
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, write_json
 from tirlens.cli.variants import Variant, variants_json
 from tirlens.gate import Change, Limits, most_grown_line, reasons
-from tirlens.ide import labels
+from tirlens.ide import labels, places
 from tirlens.ide.escaping import code, prose
+from tirlens.ide.notebook_file import CellSpan
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
 from tirlens_worker.facts import Span
@@ -137,7 +139,7 @@ def _why(change: Change) -> str:
         if change.time_growth and change.time_growth > 0
         else None
     )
-    parts = [f"line {line[0].span.line}, {line[1]}"] if line else []
+    parts = [f"{places.at_line(line[0].span)}, {line[1]}"] if line else []
     return "; ".join((*parts, *reasons(change.before, change.now)))
 
 
@@ -152,7 +154,7 @@ def _annotated_span(change: Change) -> Span:
 
 def _location(change: Change) -> str:
     is_gone = change.verdicts == ("removed",)
-    return change.path if is_gone else f"{change.path}:{change.span.line}"
+    return change.path if is_gone else places.place(change.path, change.span)
 
 
 def _row(change: Change) -> tuple[str, str, str, str, str]:
@@ -202,8 +204,8 @@ def _print_table(out: Console, report: ChangeReport) -> None:
     out.print(table)
     out.print(Text(report.summary, style="bold red" if refused else "bold green"))
     for change in refused:
-        place = _annotated_span(change)
-        text = _one_line(f"{change.path}:{place.line}: {explanation(change)}")
+        place = places.place(change.path, _annotated_span(change))
+        text = _one_line(f"{place}: {explanation(change)}")
         out.print(Text(text), soft_wrap=True)
 
 
@@ -259,9 +261,15 @@ def _rule_id(change: Change, report: ChangeReport) -> str:
 
 def _annotation(change: Change) -> str:
     """A command of GitHub's workflows, which shows a message at the line in the pull request."""
-    message = _command_text(explanation(change))
+    message = explanation(change)
     path = _command_text(change.path).replace(",", "%2C").replace(":", "%3A")
-    return f"::error file={path},line={_annotated_span(change).line},title=TIRLens::{message}\n"
+    span = _annotated_span(change)
+    if isinstance(span, CellSpan):
+        # The lines of a cell are no lines of the file.
+        place, message = f"file={path}", f"{places.line(span)}: {message}"
+    else:
+        place = f"file={path},line={span.line}"
+    return f"::error {place},title=TIRLens::{_command_text(message)}\n"
 
 
 def _command_text(text: str) -> str:
@@ -277,7 +285,7 @@ def _json(report: ChangeReport) -> dict[str, Any]:
         "changes": [
             {
                 "file": change.path,
-                "line": change.span.line,
+                **pipeline.line_json(change.span),
                 "name": change.name,
                 "device": change.device_id,
                 "verdicts": list(change.verdicts),

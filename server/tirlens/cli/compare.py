@@ -32,18 +32,17 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.fail_above or arguments.write or arguments.format in ("sarif", "github"):
         raise UsageError("--fail-above, --write and these formats need --base GITREV")
     traced = file_analysis.trace(arguments)
+
+    def reports_of(**options: object) -> tuple[FileReport, ...]:
+        reports = file_analysis.reports_of(traced, arguments.jobs, **options)
+        return tuple(file_analysis.in_cells(traced, reports))
+
     if len(arguments.device) > 1:
         variants = [
-            Variant(
-                name,
-                tuple(
-                    file_analysis.reports_of(traced, arguments.jobs, device=name, force_device=True)
-                ),
-            )
-            for name in arguments.device
+            Variant(name, reports_of(device=name, force_device=True)) for name in arguments.device
         ]
     else:
-        whole = file_analysis.reports_of(traced, arguments.jobs)
+        whole = reports_of()
         variants = [_only(whole, call) for call in arguments.call]
     found = _rows(variants)
     with stream(arguments.output) as file:

@@ -7,13 +7,15 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from tirlens.cli.rows import Selection, rows, verdict
-from tirlens.ide import labels, tables
+from tirlens.ide import labels, places, tables
 from tirlens.ide.escaping import code, csv_cell, prose
+from tirlens.ide.notebook_file import CellSpan
 from tirlens.pipeline import FileReport
+from tirlens_worker.facts import Span
 
 COLUMNS = (
     "file", "kernel", "call", "device", "id", "depth", "line", "column", "kind", "label", "trips",
-    "executions", "flop", "global_bytes", "dram_bytes", "time_s", "share", "bound",
+    "executions", "flop", "global_bytes", "dram_bytes", "time_s", "share", "bound", "cell",
 )  # fmt: skip
 
 
@@ -35,7 +37,10 @@ def write_csv(file: TextIO, reports: Iterable[FileReport], selected: Selection) 
                 kernel.time_s,
             )
             share = None if kernel.time_s is None else 1.0
-            kernel_row = (*head, 0, 0, *place, None, 1, *figures_, share, kernel.bound)
+            kernel_row = (
+                *(*head, 0, 0, *place, None, 1, *figures_, share, kernel.bound),
+                _cell(kernel.span),
+            )
             writer.writerow(map(csv_cell, kernel_row))
             for row in rows(kernel, selected):
                 cost = row.cost
@@ -55,8 +60,14 @@ def write_csv(file: TextIO, reports: Iterable[FileReport], selected: Selection) 
                     cost.time_s,
                     cost.share,
                     cost.bound,
+                    _cell(cost.span),
                 )
                 writer.writerow(map(csv_cell, cells))
+
+
+def _cell(span: Span) -> int | None:
+    """The number of the cell in a notebook."""
+    return span.cell if isinstance(span, CellSpan) else None
 
 
 def markdown(reports: Iterable[FileReport], selected: Selection) -> str:
@@ -65,7 +76,7 @@ def markdown(reports: Iterable[FileReport], selected: Selection) -> str:
     for report in reports:
         for kernel in report.kernels:
             lines += [f"## {prose(labels.title(kernel))}", ""]
-            lines += [code(f"{report.path}:{kernel.span.line}"), ""]
+            lines += [code(places.place(report.path, kernel.span)), ""]
             lines += [f"**{prose(verdict(kernel))}**", ""]
             if not kernel.has_counts:
                 continue
@@ -88,7 +99,7 @@ def markdown(reports: Iterable[FileReport], selected: Selection) -> str:
                 lines.append("| " + " | ".join(cells) + " |")
             lines.append("")
             lines += [
-                f"- **{a.rule}** (line {a.span.line}): {prose(labels.advice(a))}"
+                f"- **{a.rule}** ({places.at_line(a.span)}): {prose(labels.advice(a))}"
                 for a in kernel.advice
             ]
             lines += [f"- note: {prose(c.message)}" for c in kernel.caveats]

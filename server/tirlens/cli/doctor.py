@@ -10,8 +10,8 @@ from typing import Any
 from rich.console import Console
 
 from tirlens import source
-from tirlens.cli import file_analysis
 from tirlens.cli.errors import UsageError
+from tirlens.cli.file_text import read_file
 from tirlens.cli.output import console, stream, write_json
 from tirlens.pipeline import Options
 from tirlens.pipeline.device_choice import choose_device
@@ -42,10 +42,10 @@ def _findings(path: Path, python: str | None) -> dict[str, Any]:
     hint = None
     problems = list(wrong)
     if path.is_file():
-        try:
-            hint = source.read(path.read_text(encoding="utf-8")).framework_hint
-        except (OSError, UnicodeDecodeError) as error:
-            problems.append(f"{path}: {file_analysis.unreadable(error).message}")
+        file = read_file(path)
+        hint = source.read(file.text).framework_hint
+        if file.problem is not None:
+            problems.append(f"{path}: {file.problem.message}")
     setting = python or project.python
     chosen = find_interpreter(path, setting=setting, framework_hint=hint)
     if chosen.problem is not None:

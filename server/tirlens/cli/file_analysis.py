@@ -18,10 +18,11 @@ import platformdirs
 from tirlens import pipeline, source
 from tirlens.cli.call_steps import merge_steps, steps_by_calls
 from tirlens.cli.errors import UsageError
+from tirlens.cli.file_text import read_file
 from tirlens.cli.selection_notes import name_unselected, refuse_selection
 from tirlens.cli.worker_pool import TERMINAL_VARIABLES, WorkerPool, default_jobs, worker_pool
 from tirlens.hardware import DeviceError, load
-from tirlens.ide.notebook_text import SUFFIX
+from tirlens.ide.notebook_file import NotebookFile
 from tirlens.pipeline import FileReport, Options
 from tirlens.pipeline.analysis_request import root_name, selected_kernels
 from tirlens.pipeline.device_choice import choose_device
@@ -31,8 +32,7 @@ from tirlens.source import SourceFile
 from tirlens.source.directives import integer
 from tirlens.worker_client import Interpreter, find_interpreter
 from tirlens.worker_client.process import worker_environment
-from tirlens_worker.facts import Span
-from tirlens_worker.protocol import Analyze, Problem, Result
+from tirlens_worker.protocol import Analyze, Result
 
 # The start of a process that has the model takes as long as the reports of about these.
 _KERNELS_WORTH_PROCESSES = 40
@@ -42,13 +42,17 @@ _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "build", "di
 
 @dataclass(frozen=True)
 class Traced:
-    """One file as it is on disk, and the worker's result for its kernels."""
+    """One file as it is on disk, and the worker's result for its kernels.
+
+    `text` is that of the Python cells of a `notebook`.
+    """
 
     path: str
     text: str
     source: SourceFile
     result: Result
     options: Options
+    notebook: NotebookFile | None = None
 
     def report(self, **changes: object) -> FileReport:
         """The file's report with some options changed; only the model runs."""
@@ -114,10 +118,10 @@ def _binding(text: str) -> tuple[str, int]:
 
 
 def paths_of(names: Sequence[str]) -> list[Path]:
-    """The Python files that files, folders and patterns name, each once.
+    """The files that files, folders and patterns name, each once; of a folder the Python files.
 
     Raises:
-        UsageError: a name matches no file, or a notebook.
+        UsageError: a name matches no file.
     """
     found: dict[Path, None] = {}
     for name in names:
@@ -131,11 +135,6 @@ def paths_of(names: Sequence[str]) -> list[Path]:
         if not matches:
             wrong = "no Python files in this folder" if path.is_dir() else "no such file"
             raise UsageError(f"{name}: {wrong}")
-        if notebook := next((item for item in matches if item.suffix == SUFFIX), None):
-            raise UsageError(
-                f"{notebook}: notebooks are analysed in editors only; of the Python file that "
-                "'jupyter nbconvert --to script' writes, each line is analysed here"
-            )
         found.update(dict.fromkeys(matches))
     return list(found)
 
@@ -206,13 +205,24 @@ async def _trace_files(
 def reports_of(
     traced: Sequence[Traced], jobs: int | None = None, **changes: object
 ) -> list[FileReport]:
-    """The report of each file with some options changed; many kernels in several processes."""
+    """The report of each file with some options changed; many kernels in several processes.
+
+    Its lines are those of the text; `in_cells` has those of a notebook's cells.
+    """
     jobs = min(jobs or default_jobs(), len(traced))
     kernels = sum(len(file.result.kernels) for file in traced)
     if jobs == 1 or kernels < _KERNELS_WORTH_PROCESSES:
         return [file.report(**changes) for file in traced]
     with ProcessPoolExecutor(jobs, multiprocessing.get_context(_START_METHOD)) as pool:
         return list(pool.map(_report, traced, [changes] * len(traced)))
+
+
+def in_cells(traced: Sequence[Traced], reports: Sequence[FileReport]) -> list[FileReport]:
+    """The reports of the files with places in the cells of those that are notebooks."""
+    return [
+        report if file.notebook is None else report.in_cells(file.notebook)
+        for file, report in zip(traced, reports, strict=True)
+    ]
 
 
 def _report(traced: Traced, changes: Mapping[str, object]) -> FileReport:
@@ -271,25 +281,26 @@ async def _trace_file(
         print(f"tirlens: {message}", file=sys.stderr)
     timeout = arguments.timeout or project.timeout_s or DEFAULT_TIMEOUT_S
     options = replace(options, project=project, time_limit_s=timeout)
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        problems = (unreadable(error),)
-        return Traced(str(path), "", SourceFile(), Result(0, problems=problems), options)
+    read = await asyncio.to_thread(read_file, path)
+    if read.problem is not None:
+        result = Result(0, problems=(read.problem,))
+        return Traced(str(path), "", SourceFile(), result, options)
+    text = read.text
     found = source.read(text)
+    untraced = Traced(str(path), text, found, Result(1), options, read.notebook)
     if project_of is path and not arguments.call:
         found = await asyncio.to_thread(pool.calls.with_calls, found, path, options.by_launches)
     request = pipeline.analysis_request(1, str(path.absolute()), text, found, options)
     request = replace(request, sys_path=tuple(sys_path))
     if not request.kernels:
-        return Traced(str(path), text, found, Result(1), options)
+        return untraced
     interpreter = find_interpreter(
         project_of,
         setting=arguments.python or project.python,
         framework_hint=found.framework_hint,
     )
     if interpreter.problem is not None:
-        return Traced(str(path), text, found, Result(1, problems=(interpreter.problem,)), options)
+        return replace(untraced, result=Result(1, problems=(interpreter.problem,)))
     interpreter = replace(interpreter, variables=project.environment)
     devices = [
         replace(options, device=device, force_device=len(arguments.device) > 1)
@@ -307,7 +318,7 @@ async def _trace_file(
         result = merge_steps([result for result, _ in steps])
         if all(is_complete for _, is_complete in steps):
             store.add(key, result)
-    return Traced(str(path), text, found, result, options)
+    return replace(untraced, result=result)
 
 
 async def _analyze_step(
@@ -355,16 +366,6 @@ def _result_key(
         if name not in TERMINAL_VARIABLES
     }
     return result_key(request, versions, variables, archs)
-
-
-def unreadable(error: OSError | UnicodeDecodeError) -> Problem:
-    """What is wrong with a file that has no text for us, at the line of the byte that is wrong."""
-    if isinstance(error, OSError):
-        return Problem("import", f"cannot be read: {error.strerror}")
-    before = error.object[: error.start].decode("utf-8").split("\n")
-    line, column = len(before), len(before[-1])
-    message = f"is not UTF-8: {error.reason} at byte {error.start}"
-    return Problem("syntax", message, Span(line, column, line, column + 1))
 
 
 def _lowers(arguments: argparse.Namespace, project: Settings) -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 from tirlens import pipeline
 from tirlens.cli import file_analysis, outcome
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import stream, write_json
 from tirlens.cli.worker_pool import WorkerPool, worker_pool
+from tirlens.ide import places
+from tirlens.ide.notebook_file import NotebookFile
 from tirlens.pipeline.analysis_request import selected_kernels
 from tirlens.pipeline.generation_request import (
     generated_json,
@@ -17,7 +20,11 @@ from tirlens.pipeline.generation_request import (
     linked_code,
 )
 from tirlens.worker_client import find_interpreter
+from tirlens_worker.facts import Span
 from tirlens_worker.protocol import GeneratedCode, Result
+
+# Characters of the margin with source lines.
+_MARGIN, _CELL_MARGIN = 5, 13
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -30,16 +37,17 @@ def execute(arguments: argparse.Namespace) -> int:
         (traced,) = file_analysis.trace_in(pool, arguments)
         answer = pool.run(_generate(pool, traced, arguments))
     codes = linked_code(answer, traced.result.kernels)
-    outcome.print_problems([traced.report()])
+    outcome.print_problems(file_analysis.in_cells([traced], [traced.report()]))
     for problem in answer.problems:
         print(f"tirlens: {traced.path}: {problem.message}", file=sys.stderr)
     with stream(arguments.output) as file:
         if arguments.format == "json":
             lines = {kernel.definition: kernel.span.line for kernel in traced.result.kernels}
-            write_json(file, {"kernels": [generated_json(code, lines) for code in codes]})
+            cells = _cells_json(traced.notebook)
+            write_json(file, {"kernels": [generated_json(code, lines) for code in codes], **cells})
         else:
             for code in codes:
-                file.write(_text(code, with_lines=arguments.lines))
+                file.write(_text(code, arguments.lines, traced.notebook))
     for code in codes:
         _print_notes(code)
     return int(not codes or any(code.error for code in codes) or bool(answer.problems))
@@ -70,7 +78,14 @@ async def _generate(
     return await pool.analyze(interpreter, request, lambda _: None)
 
 
-def _text(code: GeneratedCode, with_lines: bool) -> str:
+def _cells_json(notebook: NotebookFile | None) -> dict[str, Any]:
+    """The first line of each cell of a notebook among the lines of all its Python cells."""
+    if notebook is None:
+        return {}
+    return {"cells": [{"cell": cell, "first_line": above + 1} for cell, above in notebook.cells]}
+
+
+def _text(code: GeneratedCode, with_lines: bool, notebook: NotebookFile | None) -> str:
     """The texts of a kernel, with the source line of each line in a margin."""
     found = [f"// {code.kernel}: {code.call} for {code.arch}\n"] if with_lines else []
     for text in code.texts:
@@ -79,8 +94,17 @@ def _text(code: GeneratedCode, with_lines: bool) -> str:
             found += [f"{line}\n" for line in lines]
             continue
         for line, source in zip(lines, text.lines, strict=False):
-            found.append(f"{source or '':>5} | {line}".rstrip() + "\n")
+            margin = _margin(source, notebook)
+            found.append(
+                f"{margin:>{_CELL_MARGIN if notebook else _MARGIN}} | {line}".rstrip() + "\n"
+            )
     return "".join(found)
+
+
+def _margin(line: int, notebook: NotebookFile | None) -> str:
+    if line <= 0 or notebook is None:
+        return str(line or "")
+    return places.line(notebook.in_cell(Span(line, 0, line, 0)))
 
 
 def _print_notes(code: GeneratedCode) -> None:

@@ -17,6 +17,7 @@ from rich.text import Text
 from tirlens import pipeline, source
 from tirlens.cli import counters, file_analysis, outcome
 from tirlens.cli.errors import UsageError
+from tirlens.cli.file_text import FileText, read_file
 from tirlens.cli.measured_table import COLUMNS, Measurement, append, check, row
 from tirlens.cli.output import console, progress, stream, write_json
 from tirlens.hardware import for_target
@@ -88,13 +89,11 @@ class _File:
     def measurements(self) -> Iterator[Measurement]:
         """Measure the kernels of the file; yield each measurement at once."""
         path, arguments, options = self._path, self._arguments, self._options
-        try:
-            text = path.read_bytes().decode("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            self.failed = _print_failures(
-                str(path), SourceFile(), [file_analysis.unreadable(error)], options
-            )
+        file = read_file(path)
+        if file.problem is not None:
+            self.failed = _print_failures(str(path), file, [file.problem])
             return
+        text = file.text
         found = source.read(text)
         asked = pipeline.analysis_request(1, str(path.absolute()), text, found, options)
         if not asked.kernels:
@@ -105,7 +104,7 @@ class _File:
             framework_hint=found.framework_hint,
         )
         if interpreter.problem is not None:
-            self.failed = _print_failures(str(path), found, [interpreter.problem], options)
+            self.failed = _print_failures(str(path), file, [interpreter.problem])
             return
         request = Measure(asked.path, text, asked.sys_path, options.bindings)
         answers: list[Answer] = []
@@ -124,7 +123,7 @@ class _File:
                         yield Measurement(str(path), measured.timing, report, kernel_counters)
         timed = [measured for measured in answers if isinstance(measured, Measured)]
         _say_errors(path, timed)
-        self.failed = _print_failures(str(path), found, answers, options) or any(
+        self.failed = _print_failures(str(path), file, answers) or any(
             measured.error for measured in timed
         )
 
@@ -150,16 +149,13 @@ def _say_errors(path: Path, timed: Sequence[Measured]) -> None:
 
 
 def _print_failures(
-    path: str,
-    found: SourceFile,
-    answers: Sequence[Measured | NeedsArguments | Problem],
-    options: Options,
+    path: str, file: FileText, answers: Sequence[Measured | NeedsArguments | Problem]
 ) -> bool:
     """Print on standard error what could not be run; True if there was any."""
     problems = tuple(answer for answer in answers if isinstance(answer, Problem))
     needs = tuple(answer for answer in answers if isinstance(answer, NeedsArguments))
-    report = FileReport(problems=problems, needs=needs, source=found, path=path)
-    outcome.print_problems([report])
+    report = FileReport(problems=problems, needs=needs, path=path)
+    outcome.print_problems([report.in_cells(file.notebook) if file.notebook else report])
     return bool(problems or needs)
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from tirlens.hardware import Device
-from tirlens.ide import labels
+from tirlens.ide import labels, places
 from tirlens.pipeline import FileReport, Options
 from tirlens.pipeline.device_choice import choose_device
 from tirlens_worker.protocol import Problem
@@ -48,15 +48,15 @@ def print_problems(reports: Sequence[FileReport]) -> None:
         # A problem that affects several kernels is printed once.
         distinct = {(problem.message, problem.span): problem for problem in file.problems}
         for problem in distinct.values():
-            line, column = (problem.span.line, problem.span.column + 1) if problem.span else (1, 1)
-            place = (problem.span and problem.span.file) or file.path
-            print(f"{place}:{line}:{column}: {problem.kind}: {problem.message}", file=sys.stderr)
+            place = places.position(file.path, problem.span)
+            print(f"{place}: {problem.kind}: {problem.message}", file=sys.stderr)
         for needs in file.needs:
             names = ", ".join(needs.names) or "arguments"
             given = ", ".join(f"{name}=..." for name in needs.names) or "..."
             tried = f" (tried {needs.reason})" if needs.reason else ""
+            place = places.place(file.path, needs.span)
             print(
-                f"{file.path}:{needs.span.line}:1: needs-bindings: {needs.kernel} needs {names}; "
+                f"{place}:1: needs-bindings: {needs.kernel} needs {names}; "
                 f"give them by --call or by a comment: # tirlens: {needs.kernel}({given}){tried}",
                 file=sys.stderr,
             )
@@ -67,7 +67,7 @@ def print_exceeded_budgets(reports: Sequence[FileReport]) -> None:
     for file in reports:
         for kernel in file.kernels:
             for excess in labels.over_budget(kernel):
-                place = f"{file.path}:{kernel.span.line}:{kernel.span.column + 1}"
+                place = places.position(file.path, kernel.span)
                 text = f"{labels.title(kernel)} {excess} on {kernel.device_id}"
                 print(f"{place}: over-budget: {text}", file=sys.stderr)
 

@@ -36,13 +36,14 @@ def execute(arguments: argparse.Namespace) -> int:
     selected = selection(0.0, arguments.id_range)
     take_captures(arguments)
     traced = file_analysis.trace(arguments)
-    reports = file_analysis.reports_of(traced, arguments.jobs)
+    in_texts = file_analysis.reports_of(traced, arguments.jobs)
+    reports = file_analysis.in_cells(traced, in_texts)
     selected = apply_min_percentage(selected, arguments, traced)
     kernels = [kernel for file in reports for kernel in file.kernels]
     by_device = kernels_by_device(kernels)
     if arguments.html is not None:
         with stream(arguments.html) as file:
-            file.write(html_report.page(reports, traced))
+            file.write(html_report.page(in_texts, traced))
     with stream(arguments.output) as file:
         out = console(file, arguments.color)
         if arguments.by_launches:

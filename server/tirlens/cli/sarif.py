@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import quote_from_bytes
 
 from tirlens.cli.rows import verdict
-from tirlens.ide import labels
+from tirlens.ide import labels, places
+from tirlens.ide.notebook_file import CellSpan
 from tirlens.pipeline import FileReport
 from tirlens.source.edits import Replacement
 from tirlens.version import __version__
@@ -61,7 +62,7 @@ def document(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _fixes(path: str, edit: Replacement | None) -> dict[str, Any]:
     """The advice as something that a tool can apply."""
-    if edit is None:
+    if edit is None or isinstance(edit.span, CellSpan):
         return {}
     place = _physical(path, edit.span)
     change = {"deletedRegion": place["region"], "insertedContent": {"text": edit.new_text}}
@@ -70,12 +71,18 @@ def _fixes(path: str, edit: Replacement | None) -> dict[str, Any]:
 
 
 def result(rule: str, level: str, text: str, path: str, span: Span | None) -> dict[str, Any]:
-    """One result at `span` of the file `path`, or at its top."""
+    """One result at `span` of the file `path`, or at its top; in a notebook at a cell."""
+    place: dict[str, Any] = {"physicalLocation": _physical(path, span or Span(1, 0, 1, 0))}
+    if isinstance(span, CellSpan):
+        # The lines of a cell are no lines of the file.
+        del place["physicalLocation"]["region"]
+        place["logicalLocations"] = [{"fullyQualifiedName": places.line(span)}]
+        text = f"{places.line(span)}: {text}"
     return {
         "ruleId": rule,
         "level": level,
         "message": {"text": text},
-        "locations": [{"physicalLocation": _physical(path, span or Span(1, 0, 1, 0))}],
+        "locations": [place],
     }
 
 

@@ -6,7 +6,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from tirlens.ide import call_text, labels
+from tirlens.ide import call_text, labels, places
 from tirlens.pipeline.step_cost import CallCost, KernelCost, StepCost
 
 # Calls of a kernel that have rows of their own.
@@ -36,7 +36,7 @@ def step_table(step: StepCost) -> Table:
 
 def _add_kernel(out: Table, kernel: KernelCost) -> None:
     first = kernel.calls[0]
-    name = f"{labels.title(first.report)}  {first.path}:{first.report.span.line}"
+    name = f"{labels.title(first.report)}  {places.place(first.path, first.report.span)}"
     single = first if len(kernel.calls) == 1 else None
     out.add_row(
         Text(name, style="bold", no_wrap=True, overflow="ellipsis"),

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tirlens.cli.columns import fitting_columns
 from tirlens.cli.rows import Row, Selection, rows, verdict
-from tirlens.ide import labels, lenses, tables
+from tirlens.ide import labels, lenses, places, tables
 from tirlens.model.report import KernelReport
 from tirlens.model.totals import ModuleTotal, module_totals
 from tirlens.pipeline import FileReport
@@ -42,7 +42,7 @@ def print_reports(console: Console, reports: Iterable[FileReport], selected: Sel
 def print_uncalled(console: Console, file: FileReport, item: Uncalled) -> None:
     """Print that a call does not yield a kernel of the file."""
     by = f" by {item.call}" if item.call else ""
-    console.print(Text.assemble((item.kernel, "bold"), f"  {file.path}:{item.span.line}"))
+    console.print(Text.assemble((item.kernel, "bold"), f"  {places.place(file.path, item.span)}"))
     console.print(Text(f"  not called{by}", style="yellow"))
     console.print()
 
@@ -50,7 +50,7 @@ def print_uncalled(console: Console, file: FileReport, item: Uncalled) -> None:
 def print_total(console: Console, file: FileReport, total: ModuleTotal) -> None:
     """Print the sums over the kernels of one statement, and a line for each kernel of a graph."""
     first = total.first
-    head = Text.assemble((first.definition, "bold"), f"  {file.path}:{first.span.line}")
+    head = Text.assemble((first.definition, "bold"), f"  {places.place(file.path, first.span)}")
     console.print(head, no_wrap=True, overflow="ignore", crop=False)
     verdict_text = " | ".join(part.title for part in lenses.totals([total]))
     console.print(Text("  " + verdict_text, style="bold green"))
@@ -95,7 +95,7 @@ def print_kernel(
     console.print(
         Text.assemble(
             (labels.title(kernel), "bold"),
-            f"  {file.path}:{kernel.span.line}",
+            f"  {places.place(file.path, kernel.span)}",
             style="",
             no_wrap=True,
         ),
@@ -110,7 +110,7 @@ def print_kernel(
     if kernel.is_repeated:
         same = kernel.built.same_as if kernel.built else None
         if same is not None:
-            console.print(Text(f"  as built at line {same.line}", style="dim"))
+            console.print(Text(f"  as built at {places.at_line(same)}", style="dim"))
         console.print()
         return
     for name, text in tables.particulars(kernel):
@@ -157,12 +157,12 @@ def _heat(row: Row) -> str:
 def notes(console: Console, kernel: KernelReport) -> None:
     """Print advice and caveats."""
     for advice in kernel.advice:
-        line = f"  {advice.severity} at line {advice.span.line} [{advice.rule}]: "
+        line = f"  {advice.severity} at {places.at_line(advice.span)} [{advice.rule}]: "
         style = _SEVERITY_STYLES.get(advice.severity, "")
         console.print(Text(line, style=style) + Text(labels.advice(advice)))
     if kernel.lowering_error:
         message = f"  warning: {kernel.framework} does not compile this for {kernel.device_name}: "
         console.print(Text(message + kernel.lowering_error, style="yellow"))
     for caveat in kernel.caveats:
-        place = f" at line {caveat.span.line}" if caveat.span else ""
+        place = f" at {places.at_line(caveat.span)}" if caveat.span else ""
         console.print(Text(f"  note{place}: {caveat.message}", style="dim"))

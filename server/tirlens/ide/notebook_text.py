@@ -11,19 +11,16 @@ later cells ``pass`` or ``()`` is in its place, so that annotations are evaluate
 from __future__ import annotations
 
 import ast
-import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from tirlens.ide.document_text import split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-SUFFIX = ".ipynb"
 
 #: Cell magics whose cell is Python; the cells of all others (``%%bash``) are not.
 _PYTHON_CELLS = frozenset(("capture", "debug", "prun", "time", "timeit"))
@@ -69,21 +66,6 @@ def join_cells(cells: Sequence[Cell]) -> str:
 def offsets(cells: Sequence[Cell]) -> list[int]:
     """For each cell, how many lines of the joined text are above it."""
     return [0, *accumulate(len(cell.lines) for cell in cells)][:-1]
-
-
-def text_of_file(content: str) -> str | None:
-    """The joined text of a notebook's file (nbformat 4); None if `content` is no notebook."""
-    try:
-        notebook: Any = json.loads(content)
-        found = [_source(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
-    return join_cells([Cell("", 0, text) for text in found])
-
-
-def _source(cell: dict[str, Any]) -> str:
-    source: Any = cell["source"]
-    return source if isinstance(source, str) else "".join(cast("list[str]", source))
 
 
 def _python_lines(lines: Sequence[str]) -> Sequence[str]:

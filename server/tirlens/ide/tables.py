@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from tirlens.ide import call_text, labels, sizes, verdicts
+from tirlens.ide import call_text, labels, places, sizes, verdicts
 from tirlens.ide.launch import array_transfers, block, blocks_per_sm
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def line_cells(cost: BreakdownEntry) -> tuple[str, ...]:
 
 def place(span: Span) -> str:
     """``38``, or ``common.py:38`` in another file than the kernel's."""
-    return f"{PurePath(span.file).name}:{span.line}" if span.file else str(span.line)
+    return f"{PurePath(span.file).name}:{span.line}" if span.file else places.line(span)
 
 
 def call_source(kernel: KernelReport) -> str:

@@ -19,7 +19,7 @@ from tirlens.pipeline.options import Options
 from tirlens.pipeline.part_cache import PartCache
 from tirlens.pipeline.plan import Part, Plan, plan_analysis
 from tirlens.pipeline.report_cache import ReportCache
-from tirlens.pipeline.report_json import SCHEMA_VERSION, to_json
+from tirlens.pipeline.report_json import SCHEMA_VERSION, line_json, to_json
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -32,6 +32,7 @@ __all__ = [
     "analysis_request",
     "complete_lowering",
     "file_report",
+    "line_json",
     "lowered_parts",
     "lowering_request",
     "machine_device",

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from tirlens.budget import NO_BUDGET, Budget
 from tirlens.hardware import Device
+from tirlens.ide.notebook_file import NotebookFile
 from tirlens.model.report import KernelReport
 from tirlens.pipeline.analysis_request import selected_kernels
 from tirlens.pipeline.call_sizes import sizes_of
 from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.options import Options
 from tirlens.pipeline.report_cache import ReportCache
+from tirlens.pipeline.span_shift import map_spans
 from tirlens.pipeline.uncalled import Uncalled, uncalled_kernels
 from tirlens.pipeline.versions import is_last, last_versions, with_previous_times
 from tirlens.source.edits import Editor
@@ -52,6 +54,14 @@ class FileReport:
     output: str = ""
     unselected: tuple[KernelSource, ...] = ()
     uncalled: tuple[Uncalled, ...] = ()
+
+    def in_cells(self, notebook: NotebookFile) -> FileReport:
+        """The report with places in the cells of the notebook whose text it is of."""
+        named = {
+            name: map_spans(getattr(self, name), notebook.in_cell)
+            for name in ("kernels", "problems", "needs", "unselected", "uncalled")
+        }
+        return replace(self, **named)
 
 
 def file_report(

@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from tirlens.hardware import Device
+from tirlens.ide.notebook_file import CellSpan
 from tirlens.model.report import Advice, BreakdownEntry, KernelReport
 from tirlens.model.totals import ModuleTotal, module_totals
 from tirlens.pipeline.file_report import FileReport
 from tirlens.pipeline.step_cost import step_cost, step_json
 from tirlens.source.edits import Replacement
+from tirlens_worker.facts import Span
 from tirlens_worker.protocol import NeedsArguments, Problem
 
 SCHEMA_VERSION = 1
@@ -49,18 +51,24 @@ def to_json(
             for total in module_totals(file.kernels)
         ],
         "not_called": [
-            {"name": item.kernel, "file": file.path, "line": item.span.line, "call": item.call}
+            {"name": item.kernel, "file": file.path, **line_json(item.span), "call": item.call}
             for file in files
             for item in file.uncalled
         ],
         "problems": [problem_json(item, file.path) for file in files for item in file.problems],
         "unselected": [
-            {"definition": kernel.name, "file": file.path, "line": kernel.span.line}
+            {"definition": kernel.name, "file": file.path, **line_json(kernel.span)}
             for file in files
             for kernel in file.unselected
         ],
         **({"step": step_json(step_cost(files))} if by_launches else {}),
     }
+
+
+def line_json(span: Span) -> dict[str, int]:
+    """The line of a span, and the number of its cell in a notebook."""
+    cell = {"cell": span.cell} if isinstance(span, CellSpan) else {}
+    return {**cell, "line": span.line}
 
 
 def device_json(device: Device) -> dict[str, Any]:
@@ -86,7 +94,7 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
         "name": kernel.name,
         "definition": kernel.definition,
         "file": path,
-        "line": kernel.span.line,
+        **line_json(kernel.span),
         "column": kernel.span.column,
         "framework": {"name": kernel.framework, "version": kernel.framework_version},
         "device": {
@@ -131,7 +139,7 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
         "loops": [cost_json(cost) for cost in kernel.loops],
         "advice": [_advice_json(item) for item in kernel.advice],
         "caveats": [
-            {"line": item.span.line if item.span else kernel.span.line, "message": item.message}
+            {**line_json(item.span or kernel.span), "message": item.message}
             for item in kernel.caveats
         ],
     }
@@ -170,7 +178,7 @@ def _module_json(total: ModuleTotal, path: str) -> dict[str, Any]:
         "definition": total.first.definition,
         "entry": total.entry or None,
         "file": path,
-        "line": total.first.span.line,
+        **line_json(total.first.span),
         "device_id": total.first.device_id,
         "kernels": len(total.kernels),
         "calls": total.calls,
@@ -205,7 +213,7 @@ def _lowered_json(kernel: KernelReport) -> dict[str, Any] | None:
 def cost_json(cost: BreakdownEntry) -> dict[str, Any]:
     """One line of the breakdown with what is inside it."""
     return {
-        "line": cost.span.line,
+        **line_json(cost.span),
         "column": cost.span.column,
         "end_line": cost.span.end_line,
         "file": cost.span.file,
@@ -226,7 +234,7 @@ def cost_json(cost: BreakdownEntry) -> dict[str, Any]:
         "bound": cost.bound,
         "details": dict(cost.details),
         "sites": [
-            {"file": site.file, "line": site.line, "column": site.column} for site in cost.sites
+            {"file": site.file, **line_json(site), "column": site.column} for site in cost.sites
         ],
         "children": [cost_json(child) for child in cost.children],
     }
@@ -235,7 +243,7 @@ def cost_json(cost: BreakdownEntry) -> dict[str, Any]:
 def _advice_json(advice: Advice) -> dict[str, Any]:
     return {
         "rule": advice.rule,
-        "line": advice.span.line,
+        **line_json(advice.span),
         "column": advice.span.column,
         "severity": advice.severity,
         "message": advice.message,
@@ -249,7 +257,7 @@ def _edit_json(edit: Replacement) -> dict[str, Any]:
     span = edit.span
     return {
         "title": edit.title,
-        "line": span.line,
+        **line_json(span),
         "column": span.column,
         "end_line": span.end_line,
         "end_column": span.end_column,
@@ -282,7 +290,7 @@ def problem_json(problem: Problem, path: str) -> dict[str, Any]:
     span = problem.span
     return {
         "file": span.file if span and span.file else path,
-        "line": span.line if span else 1,
+        **(line_json(span) if span else {"line": 1}),
         "column": span.column if span else 0,
         "message": problem.message,
         "kind": problem.kind,

@@ -1,11 +1,11 @@
-"""Source spans after an edit: the same statements at the lines where they are now."""
+"""Other source spans in a value: at the lines where statements are after an edit."""
 
 from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar, cast
 
 from tirlens_worker.facts import Span
@@ -45,7 +45,25 @@ def shift_spans(value: T, shifts: Sequence[LineShift]) -> T:
     T
         `value` itself where nothing changes.
     """
-    return _shift(value, shifts) if any(shift.lines for shift in shifts) else value
+    if not any(shift.lines for shift in shifts):
+        return value
+    return map_spans(value, partial(_shifted_span, shifts))
+
+
+def map_spans(value: T, change: Callable[[Span], Span]) -> T:
+    """Put ``change(span)`` in the place of each span in `value`.
+
+    Parameters
+    ----------
+    value
+        Built of dataclasses, tuples, mappings and plain values.
+
+    Returns
+    -------
+    T
+        `value` itself where nothing changes.
+    """
+    return _map(value, change)
 
 
 def has_span_outside(value: Any, lines: Lines) -> bool:
@@ -62,26 +80,26 @@ def has_span_outside(value: Any, lines: Lines) -> bool:
     return any(has_span_outside(getattr(value, name), lines) for name in _fields(value.__class__))
 
 
-def _shift(value: Any, shifts: Sequence[LineShift]) -> Any:
+def _map(value: Any, change: Callable[[Span], Span]) -> Any:
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, Span):
-        return _shifted_span(value, shifts)
+        return change(value)
     if isinstance(value, tuple):
         before = cast("tuple[Any, ...]", value)
-        after = tuple(_shift(item, shifts) for item in before)
+        after = tuple(_map(item, change) for item in before)
         return after if any(map(operator.is_not, after, before)) else before
     if isinstance(value, Mapping):
         entries = cast("Mapping[str, Any]", value)
-        new = {key: _shift(item, shifts) for key, item in entries.items()}
+        new = {key: _map(item, change) for key, item in entries.items()}
         return new if any(new[key] is not entries[key] for key in new) else entries
     fields = {name: getattr(value, name) for name in _fields(value.__class__)}
-    new = {name: _shift(item, shifts) for name, item in fields.items()}
+    new = {name: _map(item, change) for name, item in fields.items()}
     changed = {name: item for name, item in new.items() if item is not fields[name]}
     return dataclasses.replace(value, **changed) if changed else value
 
 
-def _shifted_span(span: Span, shifts: Sequence[LineShift]) -> Span:
+def _shifted_span(shifts: Sequence[LineShift], span: Span) -> Span:
     if span.file is not None:
         return span
     for first_line, last_line, lines in shifts:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import platformdirs
 
-from tirlens.ide import notebook_text
+from tirlens.ide.notebook_file import SUFFIX, NotebookError, read_notebook
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ class Pins:
         key = commit, str(path)
         if key not in self._texts:
             content = repository.text_at(Path(root), commit, path)
-            if content is not None and path.suffix == notebook_text.SUFFIX:
-                content = notebook_text.text_of_file(content)
+            if content is not None and path.suffix == SUFFIX:
+                content = _text_of_notebook(content)
             self._texts[key] = content
         return self._texts[key]
 
@@ -126,3 +126,10 @@ class Pins:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump(asdict(pin), file)
         Path(name).replace(self._file(Path(pin.path)))
+
+
+def _text_of_notebook(content: str) -> str | None:
+    try:
+        return read_notebook(content).text
+    except NotebookError:
+        return None

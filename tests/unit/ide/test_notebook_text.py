@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import json
 
 import pytest
 
-from tirlens.ide.notebook_text import Cell, join_cells, offsets, text_of_file
+from tirlens.ide.notebook_text import Cell, join_cells, offsets
 
 
 def _cells(*texts: str | None) -> list[Cell]:
@@ -83,14 +82,3 @@ def test_a_cell_that_is_not_python_yet_stays_as_it_is() -> None:
         join_cells(_cells("for i in range(16)\n    a[i] = 0"))
         == "for i in range(16)\n    a[i] = 0\n"
     )
-
-
-def test_the_file_of_a_notebook_has_the_same_text() -> None:
-    cells = [
-        {"cell_type": "markdown", "source": "# title"},
-        {"cell_type": "code", "source": ["%cd ..\n", "a = 1"]},
-        {"cell_type": "code", "source": "b = 2"},
-    ]
-    assert text_of_file(json.dumps({"cells": cells})) == "#%cd ..\na = 1\nb = 2\n"
-    assert text_of_file("no notebook") is None
-    assert text_of_file("[]") is None
