@@ -9,7 +9,7 @@ import { SECONDS, until, withBrowser } from "./window.mjs";
 const given = JSON.parse(process.argv[2]);
 
 const TIME = String.raw`\d[\d.]* [num]?s`;
-/** Such as `2.47 ms | waits on products: 3 stages save 687 us |`. */
+/** Such as `2.56 ms | waits on loads: 3 stages save 529 us |`. */
 const VERDICT = new RegExp(String.raw`^${TIME}( \(.+\))? \| (\w+ \d+% busy|waits on|.+ of peak)`);
 /** Such as `81 us 93% | 137 GF | 1.2 GB`, or `81 us overlapped | 137 GF` beside slower work. */
 const HINT = new RegExp(String.raw`${TIME} (<?\d[\d.]*%|overlapped)( \| \d[\d.]* [kMGT]?F)?( \| \d[\d.]* [kMGT]?B)?$`);

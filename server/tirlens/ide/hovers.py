@@ -147,7 +147,7 @@ def caveats(notes: Sequence[str]) -> str:
 
 
 def _verdict(report: KernelReport) -> str:
-    """``**matmul**: 2.47 ms, waits on products: 256 threads save 687 us, 45% of peak.``"""
+    """``**matmul**: 2.56 ms, waits on loads: 3 stages save 529 us, 45% of peak.``"""
     found = verdicts.verdict(report)
     limit = terms.bound(found.limit, found.bound)
     after = prose(found.text[len(found.limit) :])

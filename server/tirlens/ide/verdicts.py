@@ -12,7 +12,7 @@ from tirlens.ide.launch import blocks_per_sm
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tirlens.model.report import Advice, KernelReport
+    from tirlens.model.report import Advice, BreakdownEntry, KernelReport
 
 #: A saving below this share of the time is not in the verdict; the hover has it.
 LEAST_SAVING = 0.05
@@ -135,16 +135,22 @@ def _single_block(report: KernelReport) -> str:
 
 
 def _waits(report: KernelReport) -> str:
-    """The steps that take most of the time: ``loads``, ``products and arithmetic``."""
+    """The steps that are waited for longest: ``loads``, ``products and arithmetic``."""
+    steps = [entry for _, entry in report.walk() if entry.step and entry.time_s]
+    waiting = [entry for entry in steps if not _keeps_a_unit_busy(entry)]
     times_s: dict[str, float] = {}
-    for _, entry in report.walk():
-        if entry.step and entry.time_s:
-            times_s[entry.step] = times_s.get(entry.step, 0.0) + entry.time_s
+    for entry in waiting or steps:
+        times_s[entry.step] = times_s.get(entry.step, 0.0) + (entry.time_s or 0.0)
     ranked = sorted(times_s, key=lambda step: -times_s[step])
     if not ranked:
         return "its own steps"
     alone = times_s[ranked[0]] >= _DOMINANT * sum(times_s.values())
     return " and ".join(_STEPS[step] for step in ranked[: 1 if alone else 2])
+
+
+def _keeps_a_unit_busy(entry: BreakdownEntry) -> bool:
+    """Whether a statement computes all the time that it takes.  Memory is waited for, if it is."""
+    return entry.step in ("product", "arithmetic") and entry.bound != "latency"
 
 
 def _launch_share(report: KernelReport) -> float | None:

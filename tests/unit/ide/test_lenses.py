@@ -31,6 +31,10 @@ def entry(step: str, time_s: float, kind: str = "op") -> BreakdownEntry:
     return BreakdownEntry(kind, step, AT, *known, time_s, time_s / 1e-4, "latency", step=step)
 
 
+def busy(step: str, time_s: float) -> BreakdownEntry:
+    return replace(entry(step, time_s), bound="tensor")
+
+
 def advice(action: str, saving_s: float | None, severity: str = "hint") -> Advice:
     return Advice("rule", AT, severity, "message", action, saving_s)
 
@@ -85,6 +89,8 @@ BUSY = {"utilisation": {"l2": 0.83, "issue": 0.7, "latency": 0.9}}
     [
         ({}, "100 us | waits on loads | 45% of peak | "),
         ({"loops": (entry("load", 4e-5), entry("product", 5e-5))}, "waits on products and loads |"),
+        ({"loops": (entry("load", 4e-5), busy("product", 5e-5))}, "waits on loads |"),
+        ({"loops": (busy("product", 5e-5),)}, "waits on products |"),
         ({"occupancy": Occupancy(1, 0.1, "registers")}, "loads: 1 block per SM (registers) |"),
         ({"occupancy": Occupancy(2, 0.2, "registers")}, "waits on loads |"),
         ({"advice": (advice("3 stages", 1e-6),)}, "waits on loads |"),
