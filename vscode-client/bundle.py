@@ -3,7 +3,8 @@
 `bundled` gets the packages of the server as its wheel has them, the wheels of
 `server-requirements.txt`, each checked against its hash, and `bundled/__main__.py`.  A Python runs
 the folder itself (``python -I -S bundled serve``): no installed package has a part in it.
-``--check`` ends with status 1 where an extension lacks a file of the server or is too large.
+``--check`` ends with status 1 where an extension lacks a file of the server or a picture of its
+page, or is too large.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ WHEELS = CLIENT / "build" / "wheels"
 # The packages of the wheel (pyproject.toml).
 PACKAGES = ("tirlens", "tirlens_counting", "tirlens_worker")
 MOST_BYTES = 8_000_000
+# The addresses of the repository's files in marketplaces.
+RAW = "https://github.com/tirlens/tirlens/raw/HEAD/"
 START = '''"""Starts the server with the packages of this folder: ``python -I -S FOLDER serve``."""
 
 import sys
@@ -108,12 +111,24 @@ def complaints(vsix: Path) -> list[str]:
                 found.append(f"lacks {path}")
             elif archive.read(name) != (SERVER / path).read_bytes():
                 found.append(f"has another {path}")
+        found += missing_pictures(archive.read("extension/readme.md").decode("utf-8"))
     for wheel in wheels():
         with zipfile.ZipFile(wheel) as archive:
             lacks = {f"extension/bundled/{name}" for name in archive.namelist()} - names
         found += [f"lacks {name}" for name in sorted(lacks)]
     compiled = [name for name in names if name.endswith((".so", ".pyd", ".dylib", ".pyc"))]
     return [*found, *(f"has {name}, which is compiled" for name in sorted(compiled))]
+
+
+def missing_pictures(readme: str) -> list[str]:
+    """The pictures of the page in marketplaces that are not at their addresses."""
+    addresses = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", readme)
+    files = [(one, one.removeprefix(RAW)) for one in addresses]
+    return [
+        f"names the picture {address}, which is no file of the repository"
+        for address, path in files
+        if path == address or ".." in path or not (CLIENT.parent / path).is_file()
+    ]
 
 
 def main() -> int:

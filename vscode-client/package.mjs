@@ -17,5 +17,7 @@ function run(file, ...args) {
 copyFileSync("../CHANGELOG.md", "CHANGELOG.md");
 run(python, "bundle.py");
 run(process.execPath, "esbuild.mjs");
-run(process.execPath, "node_modules/@vscode/vsce/vsce", "package", "--no-dependencies", "--out", "tirlens.vsix");
+// vsce leaves out the folder of the extension in the addresses of pictures.
+const pictures = ["--baseImagesUrl", "https://github.com/tirlens/tirlens/raw/HEAD/vscode-client"];
+run(process.execPath, "node_modules/@vscode/vsce/vsce", "package", "--no-dependencies", ...pictures, "--out", "tirlens.vsix");
 run(python, "bundle.py", "--check", "tirlens.vsix");

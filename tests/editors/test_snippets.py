@@ -54,22 +54,6 @@ def test_zed_sublime_text_and_kate_are_configured_to_start_the_server() -> None:
     assert re.match(kate["servers"]["python"]["highlightingModeRegex"], "Python")
 
 
-def test_settings_in_the_page_are_those_of_the_server_and_of_vs_code() -> None:
-    from tirlens.settings import Settings
-
-    package = json.loads((REPOSITORY / "vscode-client/package.json").read_text())
-    declared = package["contributes"]["configuration"]["properties"]
-    # What a project may not decide, as whether opening a file executes it, has no second name.
-    rows = re.findall(r"^\| `tirlens\.(\w+)` \| (?:`([\w-]+)` )?\|", PAGE, re.MULTILINE)
-    assert {name for name, _ in rows} == {
-        name.removeprefix("tirlens.") for name in declared if ".server." not in name
-    }
-    for name, in_project in rows:
-        for spelling in filter(None, (name, in_project)):
-            _, problems = Settings.from_mapping({spelling: object()})
-            assert not any("unknown" in problem for problem in problems), spelling
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(

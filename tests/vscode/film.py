@@ -50,7 +50,7 @@ def main() -> None:
             command = [str(editor.node), str(_HERE / "film.mjs"), json.dumps(given)]
             subprocess.run(command, check=True, timeout=600)
         order = json.loads((frames / "frames.json").read_text())
-        pictures = [_few_colours(frames / picture) for picture, _ in order]
+        pictures = [few_colours(frames / picture) for picture, _ in order]
         pictures[0].save(
             media / "film.gif",
             save_all=True,
@@ -60,10 +60,11 @@ def main() -> None:
             optimize=True,
         )
     for still in _STILLS:
-        _few_colours(media / still).save(media / still, optimize=True)
+        few_colours(media / still).save(media / still, optimize=True)
 
 
-def _few_colours(path: Path) -> Image.Image:
+def few_colours(path: Path) -> Image.Image:
+    """The picture in a file with as many colours as a screen of text needs."""
     with Image.open(path) as picture:
         return picture.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
 
