@@ -106,6 +106,73 @@ def test_what_binds_names_only_is_reached_by_them_alone(statement: str) -> None:
     assert _reached(KERNELS + statement + "\n", "one") == {"one", "M", "N"}
 
 
+OPERATORS = """\
+import functools
+import torch
+from helpers import Base
+
+@functools.lru_cache
+def build(n):
+    for _ in range(n): pass
+
+@torch.library.custom_op("x::y", mutates_args=())
+def operator(x):
+    return build(UNUSED)
+
+@operator.register_fake
+def _(x):
+    return UNUSED
+
+class Kernel(Base):
+    size = M
+
+    def forward(self, x=SIZES):
+        return operator(x)
+
+    def other(self):
+        return UNUSED
+"""
+
+
+def test_who_does_not_name_an_operator_or_a_class_does_not_reach_what_they_execute() -> None:
+    expected = {"build", "functools", "torch", "Base", "Kernel", "M", "N", "SIZES"}
+    assert _reached(KERNELS + OPERATORS, "build") == expected
+
+
+@pytest.mark.parametrize("name", ["operator", "Kernel"])
+def test_who_names_an_operator_reaches_what_is_registered_with_it(name: str) -> None:
+    text = KERNELS + OPERATORS + f"def user():\n    return {name}\n"
+    assert {"operator", "_", "UNUSED", "build"} <= _reached(text, "user")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("    def other", "    @Base.register\n    def other"),
+        ("(Base)", "(Base, metaclass=Meta)"),
+        ("class Kernel", "@Base.register\nclass Kernel"),
+        ("def other", "def __init_subclass__"),
+        ("    for _ in range(n): pass", "    return _"),
+        ("    for _ in range(n): pass", "    return Kernel"),
+        ("operator.register_fake", "Base.register_fake"),
+    ],
+)
+def test_what_may_be_executed_is_reached(before: str, after: str) -> None:
+    assert before in OPERATORS
+    assert "UNUSED" in _reached(KERNELS + OPERATORS.replace(before, after), "build")
+
+
+def test_the_text_of_a_class_that_counts_is_what_its_definition_evaluates() -> None:
+    body = source.read(HEAD + KERNELS + OPERATORS).statements
+    place = next(place for place, item in enumerate(body) if "Kernel" in item.binds)
+    own = [place for place, item in enumerate(body) if "build" in item.binds]
+    text = source.Reach(body).of(own, ())[place]
+    assert text.split() == (
+        "class Kernel(Base): size = M def forward(self, x=SIZES): def other(self):".split()
+    )
+    assert source.Reach(body).of(own, ["Kernel()"])[place] == body[place].text
+
+
 @pytest.mark.parametrize("word", ["eval('N')", "globals()", "__import__('sys').modules"])
 def test_who_can_look_up_any_name_reaches_everything(word: str) -> None:
     text = KERNELS.replace("len(SIZES)", word)

@@ -95,8 +95,8 @@ def _value_hints(
         return {}
     if not source.statements:
         return dict(source.literal_values)
-    indices = reach.of(reach.at([kernel.span.line]), ())
-    words = frozenset[str]().union(*(source.statements[index].words for index in indices))
+    texts = reach.of(reach.at([kernel.span.line]), ())
+    words = frozenset[str]().union(*(source.statements[index].words for index in texts))
     return {name: values for name, values in source.literal_values.items() if name in words}
 
 

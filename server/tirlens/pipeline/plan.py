@@ -80,9 +80,9 @@ class Part:
 class _Unit:
     """The kernels of one top-level name, or none: the file itself.
 
-    `statements` are the indices of the top-level statements that it depends on, `lines` their
-    lines, `key` the digest of these statements and the requests. `exact_key` is a digest of the
-    whole text as well.
+    `statements` are the indices of the top-level statements that it depends on, `lines` the lines
+    of those that count as a whole, `key` the digest of these statements and the requests.
+    `exact_key` is a digest of the whole text as well.
     """
 
     kernels: tuple[KernelRequest, ...]
@@ -347,18 +347,18 @@ def _unit(
 ) -> _Unit:
     own = reach.at(kernel.span.line for kernel in kernels)
     calls = (item.expression for kernel in kernels for item in kernel.candidates)
-    indices = reach.of(own, calls)
-    statements = [reach.body[index] for index in indices]
+    texts = reach.of(own, calls)
     digest = hashlib.sha256(common_digest)
     for kernel in kernels:
         digest.update(codec.dumps(_without_lines(kernel)))
-    for index, statement in zip(indices, statements, strict=True):
+    for index, text in texts.items():
         digest.update(b"\0own\0" if index in own else b"\0")
-        digest.update(_encode(statement.text))
+        digest.update(_encode(text))
     key = digest.digest()
     digest.update(text_digest)
-    lines = tuple((item.line, item.end_line) for item in statements)
-    return _Unit(tuple(kernels), tuple(indices), lines, key, digest.digest())
+    statements = ((reach.body[index], text) for index, text in texts.items())
+    lines = tuple((item.line, item.end_line) for item, text in statements if text == item.text)
+    return _Unit(tuple(kernels), tuple(texts), lines, key, digest.digest())
 
 
 def _stamp(path: str) -> Stamp:

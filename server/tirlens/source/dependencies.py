@@ -4,6 +4,10 @@ A kernel depends on its own statement, on the statements that bind the words in 
 bind the words in these, and on every statement whose execution may do more than bind its own names.
 Words are all identifiers of the text, also in comments and strings, so the dependencies are an
 over-approximation.
+
+A decorator that registers a function with an object of the module changes that object only. A class
+may register itself with an imported base when it is defined; the bodies of its methods are executed
+by those alone who name the class.
 """
 
 from __future__ import annotations
@@ -26,6 +30,13 @@ _HARMLESS = frozenset({
     "tvm", "tilelang", "torch", "numpy", "pytest", "functools", "itertools", "dataclasses",
     "typing", "math", "enum", "abc", "collections",
 })  # fmt: skip
+# What these decorators make is changed by its own methods, which change nothing else.
+_REGISTRIES = frozenset({
+    "torch.library.custom_op", "torch.library.triton_op", "functools.singledispatch",
+})  # fmt: skip
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# The name that people give to what is not used.
+_UNUSED = "_"
 _HARMLESS_BUILTINS = frozenset(dir(builtins)) - {
     "__import__", "delattr", "eval", "exec", "globals", "locals", "open", "setattr", "vars",
 }  # fmt: skip
@@ -41,20 +52,25 @@ def statements(text: Text, names: Names) -> tuple[Statement, ...]:
     if text.problems:
         return ()
     out: list[Statement] = []
-    judge = _EffectAnalysis(names, text.lines)
+    judge = _EffectAnalysis(names, text)
     for node in text.tree.body:
         extent = text.extent(node)
-        nodes, first = [node], extent.line
-        inert = judge.is_inert(node)
+        first, inert = extent.line, judge.is_inert(node)
+        binds, changes = frozenset(bound_names([node])), judge.changed_registries(node)
+        reads_unused = _UNUSED not in names.module_level or _reads(node, _UNUSED)
+        definition = None if inert else judge.definition(node, extent.line)
         if out and out[-1].end_line >= first:
             previous = out.pop()
-            first = previous.line
+            first, definition = previous.line, None
             inert = inert and previous.inert
-            binds = previous.binds | bound_names(nodes)
-        else:
-            binds = frozenset(bound_names(nodes))
+            binds |= previous.binds
+            changes |= previous.changes
+            reads_unused = reads_unused or _UNUSED in previous.words
         content = "\n".join(text.lines[first - 1 : extent.end_line])
-        out.append(Statement(first, extent.end_line, binds, _words(content), inert, content))
+        words = _words(content) if reads_unused else _words(content) - {_UNUSED}
+        out.append(
+            Statement(first, extent.end_line, binds, words, inert, content, changes, definition)
+        )
     return tuple(out)
 
 
@@ -66,10 +82,17 @@ class Reach:
         self._ends = [statement.end_line for statement in body]
         self._binding: dict[str, list[int]] = {}
         for index, statement in enumerate(body):
-            for name in statement.binds:
+            for name in statement.binds | statement.changes:
                 self._binding.setdefault(name, []).append(index)
-        always = [index for index, statement in enumerate(body) if not statement.inert]
-        self._always = self._closure(frozenset(), always)
+        executed = [index for index, statement in enumerate(body) if not statement.inert]
+        self._definitions = {
+            index: definition
+            for index in executed
+            if (definition := body[index].definition) is not None
+        }
+        words = frozenset[str]().union(*map(_words, self._definitions.values()))
+        needed = {*executed, *self._bound_to(words)} - self._definitions.keys()
+        self._always = self._closure(frozenset(), needed)
 
     def at(self, lines: Iterable[int]) -> frozenset[int]:
         """The statements that include any of `lines`."""
@@ -80,10 +103,17 @@ class Reach:
             if place < len(self.body) and self.body[place].line <= line
         )
 
-    def of(self, own: Collection[int], expressions: Iterable[str]) -> list[int]:
-        """The statements, in order, that `own` and `expressions` may depend on, and `own`."""
+    def of(self, own: Collection[int], expressions: Iterable[str]) -> dict[int, str]:
+        """The statements that `own` and `expressions` may depend on, and `own`.
+
+        In order, each with the text of it that counts.
+        """
         words = frozenset[str]().union(*map(_words, expressions))
-        return sorted(self._closure(self._always, {*own, *self._bound_to(words)}))
+        whole = self._closure(self._always, {*own, *self._bound_to(words)})
+        return {
+            index: self.body[index].text if index in whole else self._definitions[index]
+            for index in sorted(whole | self._definitions.keys())
+        }
 
     def _closure(self, known: frozenset[int], more: Iterable[int]) -> frozenset[int]:
         """The closure of `known`, which is closed, and `more` under the binding of words."""
@@ -108,15 +138,69 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(plain))
 
 
+def _reads(node: ast.AST, name: str) -> bool:
+    """Whether a statement uses a value that may be bound to `name` elsewhere."""
+    return any(
+        isinstance(item, ast.Name) and item.id == name and not isinstance(item.ctx, ast.Store)
+        for item in ast.walk(node)
+    )
+
+
 class _EffectAnalysis:
     """Decides whether the execution of a statement has effects other than binding its names."""
 
-    def __init__(self, names: Names, lines: Sequence[str]) -> None:
+    def __init__(self, names: Names, text: Text) -> None:
         self._names = names
-        self._has_globals = any("global" in line and _GLOBAL.search(line) for line in lines)
+        self._text = text
+        self._has_globals = any("global" in line and _GLOBAL.search(line) for line in text.lines)
+        self._registries = frozenset(
+            node.name
+            for node in text.tree.body
+            if isinstance(node, ast.FunctionDef)
+            and any(map(self._makes_registry, node.decorator_list))
+        )
+
+    def _makes_registry(self, decorator: ast.expr) -> bool:
+        callee = decorator.func if isinstance(decorator, ast.Call) else decorator
+        return self._names.dotted_path(callee) in _REGISTRIES
+
+    def changed_registries(self, node: ast.stmt) -> frozenset[str]:
+        """The functions with whose methods `node` is decorated: ``@operator.register_fake``."""
+        if not isinstance(node, _FUNCTIONS):
+            return frozenset()
+        return frozenset(filter(None, map(self._registry, node.decorator_list)))
+
+    def _registry(self, callee: ast.expr) -> str | None:
+        """The function of the module of which `callee` is a method that registers another one."""
+        while isinstance(callee, ast.Call):
+            callee = callee.func
+        if not isinstance(callee, ast.Attribute) or not isinstance(callee.value, ast.Name):
+            return None
+        return callee.value.id if callee.value.id in self._registries else None
+
+    def definition(self, node: ast.stmt, first_line: int) -> str | None:
+        """The lines from `first_line` that the definition of a class evaluates.
+
+        None if the bodies of its methods may be executed then, too.
+        """
+        if not isinstance(node, ast.ClassDef) or node.keywords:
+            return None
+        methods = [item for item in node.body if isinstance(item, _FUNCTIONS)]
+        decorators = [*node.decorator_list, *(d for item in methods for d in item.decorator_list)]
+        if not all(map(self._is_known, decorators)):
+            return None
+        lines = list(self._text.lines[first_line - 1 : self._text.extent(node).end_line])
+        for method in reversed(methods):
+            body = self._text.extent(method.body[0])
+            is_apart = not self._text.lines[body.line - 1][: body.column].strip()
+            if is_apart and method.name != "__init_subclass__":
+                del lines[
+                    body.line - first_line : self._text.extent(method).end_line - first_line + 1
+                ]
+        return "\n".join(lines)
 
     def is_inert(self, node: ast.stmt) -> bool:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, _FUNCTIONS):
             if self._has_globals and any(isinstance(item, ast.Global) for item in ast.walk(node)):
                 return False
             evaluated = (*node.decorator_list, node.args, *filter(None, [node.returns]))
@@ -133,7 +217,7 @@ class _EffectAnalysis:
 
     def _is_known(self, callee: ast.expr) -> bool:
         """Whether a call of `callee` is one of the language or a framework, and harmless."""
-        if self._names.decorator(callee) is not None:
+        if self._names.decorator(callee) is not None or self._registry(callee) is not None:
             return True
         while isinstance(callee, (ast.Call, ast.Subscript)):
             callee = callee.func if isinstance(callee, ast.Call) else callee.value

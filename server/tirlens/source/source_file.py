@@ -117,8 +117,10 @@ class SyntaxProblem:
 class Statement:
     """A top-level statement, with its decorators, or several that share a line.
 
-    An `inert` statement does nothing but bind its names `binds`: where none of them is wanted it
-    need not be executed.
+    An `inert` statement does nothing but bind its names `binds` and change the objects of the
+    module named `changes`: where none of them is wanted it need not be executed.  Of one that is
+    not inert, `definition` is the part of its text that is executed where nothing names it; None
+    for all of it.
     """
 
     line: int
@@ -127,6 +129,8 @@ class Statement:
     words: frozenset[str]
     inert: bool
     text: str
+    changes: frozenset[str] = frozenset()
+    definition: str | None = None
 
 
 @dataclass(frozen=True)
