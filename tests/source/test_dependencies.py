@@ -167,8 +167,8 @@ def test_the_text_of_a_class_that_counts_is_what_its_definition_evaluates() -> N
     place = next(place for place, item in enumerate(body) if "Kernel" in item.binds)
     own = [place for place, item in enumerate(body) if "build" in item.binds]
     text = source.Reach(body).of(own, ())[place]
-    assert text.split() == (
-        "class Kernel(Base): size = M def forward(self, x=SIZES): def other(self):".split()
+    assert " ".join(text.split()) == (
+        "class Kernel(Base): size = M def forward(self, x=SIZES): def other(self):"
     )
     assert source.Reach(body).of(own, ["Kernel()"])[place] == body[place].text
 

@@ -29,6 +29,7 @@ class Readings:
     def __init__(self, emit: EventSink) -> None:
         self._emit = emit
         self._readers: dict[Document, asyncio.Task[None]] = {}
+        self._in_progress: dict[str, asyncio.Task[Reading]] = {}
 
     def start_soon(self, document: Document) -> None:
         """Read `document` when the typing pauses."""
@@ -66,11 +67,19 @@ class Readings:
         await self.first(document)
         readings = (document.reading, document.analysis and document.analysis.reading)
         known = next((item for item in readings if item is not None and item.text == text), None)
-        reading = known or await read_text(text)
+        reading = known or await self._read(text)
         if document.text == text:
             # This reading serves the present text too.
             document.reading = reading
         return reading
+
+    async def _read(self, text: str) -> Reading:
+        """The reading of `text`, once for all who wait for it."""
+        task = self._in_progress.get(text)
+        if task is None:
+            task = self._in_progress[text] = asyncio.ensure_future(read_text(text))
+            task.add_done_callback(lambda _: self._in_progress.pop(text))
+        return await asyncio.shield(task)
 
     def _start_reader(self, document: Document, delay_s: float) -> None:
         reader = asyncio.ensure_future(self._read_until_current(document, delay_s))
@@ -90,7 +99,7 @@ class Readings:
                 return
             is_first = document.reading is None
             began = time.perf_counter()
-            reading = document.reading = await read_text(document.text)
+            reading = document.reading = await self._read(document.text)
             # A long text is read less often, so that reading does not fill the time between keys.
             delay_s = max(_DEBOUNCE_S, 3 * (time.perf_counter() - began))
             if is_first:

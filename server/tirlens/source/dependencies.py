@@ -53,11 +53,12 @@ def statements(text: Text, names: Names) -> tuple[Statement, ...]:
         return ()
     out: list[Statement] = []
     judge = _EffectAnalysis(names, text)
+    unused = _lines_that_read(_UNUSED, text)
     for node in text.tree.body:
         extent = text.extent(node)
         first, inert = extent.line, judge.is_inert(node)
         binds, changes = frozenset(bound_names([node])), judge.changed_registries(node)
-        reads_unused = _UNUSED not in names.module_level or _reads(node, _UNUSED)
+        reads_unused = any(extent.line <= line <= extent.end_line for line in unused)
         definition = None if inert else judge.definition(node, extent.line)
         if out and out[-1].end_line >= first:
             previous = out.pop()
@@ -138,12 +139,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(plain))
 
 
-def _reads(node: ast.AST, name: str) -> bool:
-    """Whether a statement uses a value that may be bound to `name` elsewhere."""
-    return any(
-        isinstance(item, ast.Name) and item.id == name and not isinstance(item.ctx, ast.Store)
-        for item in ast.walk(node)
-    )
+def _lines_that_read(name: str, text: Text) -> list[int]:
+    """The lines that use a value of `name`, which may have been bound elsewhere."""
+    return [
+        node.lineno
+        for node in text.nodes
+        if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Store)
+    ]
 
 
 class _EffectAnalysis:
