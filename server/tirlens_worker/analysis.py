@@ -23,6 +23,7 @@ from .protocol import Analyze, GeneratedCode, KernelRequest, Lowering, Problem
 from .tracing.assumed_sizes import assumed_sizes
 from .tracing.assumed_trips import AssumedLoop, assumed_trips
 from .tracing.evaluate import Traced
+from .tracing.extraction import built_facts, traced_facts
 from .tracing.trace import Outcome, Tracer
 
 # A piece is one of these tags and a payload.
@@ -144,22 +145,20 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
     Raises:
         Exception: the IR is not understood.
     """
-    from .frameworks.extract import extract
-    from .frameworks.locations import block_lines, spans
+    from .frameworks.extract import name_of
 
-    path = loaded.document.path
-    table = (
-        {} if traced.built is None else block_lines.line_table(traced.function, traced.lines, path)
+    facts = (
+        traced_facts(traced.function, loaded.document)
+        if traced.built is None
+        else built_facts(traced.function, loaded.document, traced.lines)
     )
-    facts = extract(
-        traced.function,
+    facts = replace(
+        facts,
+        name=name_of(traced.function, request.name),
         definition=request.name,
         span=traced.span,
         call=traced.call,
         call_source=traced.call_source,
-        sites_of=lambda stmt: spans.sites_of(stmt) or table.get(hash(stmt), ()),
-        source=loaded.document.source,
-        path=path,
     )
     if traced.built is not None:
         facts = replace(

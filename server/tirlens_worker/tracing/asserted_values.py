@@ -23,6 +23,8 @@ from typing import (
     cast,
 )
 
+from .definition_nodes import nodes_of, once_for_each
+
 _COMPARISONS: Mapping[Type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Is: operator.eq,
     ast.Eq: operator.eq,
@@ -39,10 +41,11 @@ class Demand(NamedTuple):
     accepts: Callable[[Any], bool]
 
 
+@once_for_each
 def demands_of(function: ast.AST) -> Dict[str, List[Demand]]:
     """What the assertions of `function` demand of names, and of attributes of ``self``."""
     found: Dict[str, List[Demand]] = {}
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         if isinstance(node, ast.Assert):
             for test in conjuncts(node.test):
                 pair = _demand(test)
@@ -51,11 +54,12 @@ def demands_of(function: ast.AST) -> Dict[str, List[Demand]]:
     return found
 
 
+@once_for_each
 def required_of(function: ast.AST) -> FrozenSet[str]:
     """The names of which ``assert block is not None`` says that they have a value."""
     return frozenset(
         _name(test.left)
-        for node in ast.walk(function)
+        for node in nodes_of(function)
         if isinstance(node, ast.Assert)
         for test in conjuncts(node.test)
         if isinstance(test, ast.Compare)

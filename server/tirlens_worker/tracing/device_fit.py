@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Mapping, Tuple
 
-from ..facts import KernelFacts, Span
+from ..facts import KernelFacts
 from ..program import fake_gpu
+from ..program.document import Document
 from . import assumed_values
+from .extraction import traced_facts
 from .plausible_work import work_time_s
 from .shared_memory import shared_bytes
 
@@ -31,10 +33,10 @@ class Fit:
     is_small: bool = False
 
 
-def fit(function: Any, hints: Mapping[str, Tuple[str, ...]]) -> Fit:
+def fit(function: Any, document: Document, hints: Mapping[str, Tuple[str, ...]]) -> Fit:
     """How `function` fits the device; dynamic dimensions have sizes of `hints` or their names."""
     try:
-        facts = _facts(function)
+        facts = traced_facts(function, document)
         found = {item.name: assumed_values.size(item.name, hints) for item in facts.variables}
         sizes = {name: size for name, size in found.items() if size is not None}
         time_s = work_time_s(facts, sizes)
@@ -47,10 +49,10 @@ def fit(function: Any, hints: Mapping[str, Tuple[str, ...]]) -> Fit:
     )
 
 
-def is_launchable(function: Any) -> bool:
+def is_launchable(function: Any, document: Document) -> bool:
     """Whether the device can launch `function`; true if its IR is not understood."""
     try:
-        return _is_launchable(function, _facts(function))
+        return _is_launchable(function, traced_facts(function, document))
     except Exception:
         return True
 
@@ -80,9 +82,3 @@ def _has_large_arrays(function: Any) -> bool:
         return arrays_bytes > fake_gpu.current().memory_bytes * USUAL_SHARE
     except Exception:
         return False
-
-
-def _facts(function: Any) -> KernelFacts:
-    from ..frameworks.extract import extract
-
-    return extract(function, definition="", span=Span(1, 0, 1, 0), call="", call_source="assumed")

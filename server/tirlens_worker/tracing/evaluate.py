@@ -6,7 +6,7 @@ import ast
 import contextlib
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from ..facts import Built, Span, no_entries
 from ..frameworks.locations.block_lines import NO_LINES, BlockLines
@@ -39,6 +39,14 @@ class Traced:
     built: Optional[Built] = None
     sizes: Mapping[str, int] = field(default_factory=no_entries)
     lines: BlockLines = NO_LINES
+
+
+class _Found(NamedTuple):
+    """A call that yields the kernel `value`; `is_last` if no other call was evaluated after it."""
+
+    call: Call
+    value: Any
+    is_last: bool = False
 
 
 class Evaluator:
@@ -75,15 +83,23 @@ class Evaluator:
         return tuple(found)
 
     def _evaluate(self, request: KernelRequest, candidate: CallCandidate) -> Tuple[Traced, ...]:
-        compilations.take_captured()
-        defined_values.forget()
-        value = self._value_of_call(request, candidate.expression)
+        _forget_results()
+        return self._chosen(request, candidate, self._value_of_call(request, candidate.expression))
+
+    def _chosen(
+        self, request: KernelRequest, candidate: CallCandidate, value: Any
+    ) -> Tuple[Traced, ...]:
+        """The functions of `value`, which is that of `candidate`, or of what it gives when called.
+
+        Raises:
+            BaseException: the error of the user's code.
+        """
         chosen = choose(functions(value), request)
         if len(chosen) != 1 or not self._is_own_call(request, candidate.expression):
             found = functions(self._value_of_definition(request))
             chosen = found or (chosen if candidate.required else _with_name(chosen, request))
         if not chosen and self._is_called_again(value):
-            return self.evaluate(request, self._call_of_factory(value, candidate, request))
+            return self._evaluate_factory(value, candidate, request)
         if not chosen:
             raise NoKernelError(
                 "{} gives {} and not a kernel".format(candidate.expression, kind(value))
@@ -179,30 +195,35 @@ class Evaluator:
     def _names(self, request: KernelRequest) -> Dict[str, Any]:
         return self._loaded.namespace_at(request.span.line)
 
-    def _call_of_factory(
-        self, value: Any, candidate: CallCandidate, request: KernelRequest
-    ) -> CallCandidate:
-        """The call of the factory that `candidate` returns: ``build(2)(4096)``."""
-        calls = assumed_calls.calls(self._document, value, candidate.expression, request)
-        found, error = self._first(calls, self._names(request))
+    def _evaluate_factory(
+        self, factory: Any, candidate: CallCandidate, request: KernelRequest
+    ) -> Tuple[Traced, ...]:
+        """The functions of a call of the `factory` that `candidate` returns: ``build(2)(4096)``."""
+        calls = assumed_calls.calls(self._document, factory, candidate.expression, request)
+        found, error = self._first(map(_prepare_for, calls), self._names(request))
         if found is None:
             raise error or NoKernelError("{} gives no kernel".format(candidate.expression))
-        call, _ = found
+        call = found.call
         source = call.source
         if source != "assumed" and candidate.source != "defaults":
             source = candidate.source
         assumed = {**candidate.assumed, **call.assumed}
-        return replace(candidate, expression=call.text, source=source, assumed=assumed)
+        called = replace(candidate, expression=call.text, source=source, assumed=assumed)
+        return (
+            self._chosen(request, called, found.value)
+            if found.is_last
+            else self.evaluate(request, called)
+        )
 
     def _first(
         self, calls: Iterator[Call], namespace: Dict[str, Any]
-    ) -> Tuple[Optional[Tuple[Call, Any]], Optional[Exception]]:
-        """The first call that yields a kernel, with the kernel, and the first error before it.
+    ) -> Tuple[Optional[_Found], Optional[Exception]]:
+        """The first call that yields a kernel, and the first error before it.
 
         Of the first few, one that the device can launch is preferred.
         """
         error: Optional[Exception] = None
-        found: List[Tuple[Call, Any]] = []
+        found: List[_Found] = []
         for call in calls:
             try:
                 value = self._value(call.text, namespace)
@@ -211,9 +232,9 @@ class Evaluator:
                 continue
             if not is_kernel(value):
                 continue
-            if all(is_launchable(function) for _, function in functions(value)):
-                return (call, value), error
-            found.append((call, value))
+            if all(is_launchable(item, self._document) for _, item in functions(value)):
+                return _Found(call, value, True), error
+            found.append(_Found(call, value))
             if len(found) == _MAX_UNLAUNCHABLE:
                 break
         return (found[0] if found else None), error
@@ -286,7 +307,7 @@ class Evaluator:
         calls = assumed_calls.calls(self._document, value, name, request)
         found, error = self._first(calls, namespace)
         if found is not None:
-            return found[1]
+            return found.value
         missing = assumed_calls.required_names(self._document, value, request)
         if missing:
             reason = describe(error) if error else "no kernel came of it"
@@ -301,6 +322,18 @@ class Evaluator:
             if function_name in found:
                 return self._document.span_of(found[function_name])
         return request.span
+
+
+def _forget_results() -> None:
+    """Forget what calls before have compiled and defined."""
+    compilations.take_captured()
+    defined_values.forget()
+
+
+def _prepare_for(call: Call) -> Call:
+    """`call`, whose results are those of no call before."""
+    _forget_results()
+    return call
 
 
 def _with_name(found: List[Named], request: KernelRequest) -> List[Named]:

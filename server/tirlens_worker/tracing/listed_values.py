@@ -7,6 +7,8 @@ import enum
 import re
 from typing import Any, Dict, FrozenSet, Iterator, List, Mapping, Optional, Set, Tuple
 
+from .definition_nodes import nodes_of, once_for_each
+
 Texts = Tuple[str, ...]
 
 _IDENTITY = "lambda x, *_: x"
@@ -27,7 +29,7 @@ def choices_of(
     """
     found: Dict[str, List[str]] = {}
     compared: Dict[str, List[str]] = {}
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         if isinstance(node, ast.arg):
             found.setdefault(node.arg, []).extend(_values_of_type(node.annotation, namespace))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -51,13 +53,14 @@ def choices_of(
     }
 
 
+@once_for_each
 def codes_of(function: ast.AST) -> Dict[str, Texts]:
     """The numbers with which `function` compares a name, where there are several.
 
     Such a name has a code for its values, unless it is known as a size.
     """
     found: Dict[str, Set[int]] = {}
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         if isinstance(node, ast.Compare) and isinstance(node.left, ast.Name):
             value = getattr(node.comparators[0], "value", None)
             if isinstance(node.ops[0], ast.Eq) and type(value) is int:
@@ -121,6 +124,7 @@ def _cases(node: ast.AST) -> Iterator[Tuple[str, str]]:
                 yield name, '"{}"'.format(part.value)
 
 
+@once_for_each
 def flags_of(function: ast.AST) -> FrozenSet[str]:
     """The names that `function` tests for truth: ``if reduce:``, ``a if reduce else b``.
 
@@ -128,7 +132,7 @@ def flags_of(function: ast.AST) -> FrozenSet[str]:
     known meaning: ``if window_size:`` tests for a size other than 0.
     """
     found: Set[str] = set()
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         if isinstance(node, (ast.If, ast.IfExp)):
             parts: List[ast.expr] = [node.test]
             while parts:
@@ -142,10 +146,11 @@ def flags_of(function: ast.AST) -> FrozenSet[str]:
     return frozenset(found)
 
 
+@once_for_each
 def constants_of(function: ast.AST) -> Texts:
     """The names that an eager kernel declares by ``T.const("M, N")``."""
     names: List[str] = []
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         if (
             isinstance(node, ast.Call)
             and getattr(node.func, "attr", getattr(node.func, "id", "")) == "const"
@@ -157,17 +162,19 @@ def constants_of(function: ast.AST) -> Texts:
     return tuple(dict.fromkeys(names))
 
 
+@once_for_each
 def arrays_of(function: ast.AST) -> FrozenSet[str]:
     """The names whose shape `function` reads."""
     return frozenset(
         node.value.id
-        for node in ast.walk(function)
+        for node in nodes_of(function)
         if isinstance(node, ast.Attribute)
         and node.attr in ("shape", "ndim")
         and isinstance(node.value, ast.Name)
     )
 
 
+@once_for_each
 def lengths_of(function: ast.AST) -> Dict[str, int]:
     """The least lengths of the parameters that `function` uses as tuples of sizes.
 
@@ -176,7 +183,7 @@ def lengths_of(function: ast.AST) -> Dict[str, int]:
     """
     found: Dict[str, int] = {}
     arrays: Set[str] = set()
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             index: Any = getattr(node.slice, "value", node.slice)
             index = getattr(index, "value", index)
@@ -197,11 +204,12 @@ def lengths_of(function: ast.AST) -> Dict[str, int]:
     return {name: length for name, length in found.items() if name not in arrays}
 
 
+@once_for_each
 def dtype_objects_of(function: ast.AST) -> FrozenSet[str]:
     """The names of which `function` uses attributes of a dtype: ``dtype.bits``."""
     return frozenset(
         node.value.id
-        for node in ast.walk(function)
+        for node in nodes_of(function)
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.attr in ("bits", "itemsize", "lanes", "is_float")

@@ -137,7 +137,8 @@ class Tracer:
                     if other_versions.foreign_word(error):
                         break
                     continue
-                fits = [fit(traced.function, request.hints) for traced in outcome.traced]
+                document = self._loaded.document
+                fits = [fit(one.function, document, request.hints) for one in outcome.traced]
                 is_large = any(one.is_large for one in fits)
                 if not is_large and all(one.is_launchable for one in fits):
                     if not all(one.is_small for one in fits):
