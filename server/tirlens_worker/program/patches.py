@@ -17,7 +17,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Mapping, Set, Tuple
 
-from ..frameworks import array_shapes, old_tilelang, old_tvm, removed_names
+from ..frameworks import array_shapes, lazy_rewriting, old_tilelang, old_tvm, removed_names
 from . import build_record, execution, fake_gpu, gpu_queries, other_versions, tuning
 from .compilations import (
     CapturedKernel,
@@ -228,6 +228,7 @@ def _patch_relax_builder(module: Any) -> None:
 _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("inspect", _patch_inspect),
     ("tilelang.jit", _patch_jit),
+    ("tilelang.language.eager.builder", lazy_rewriting.install),
     ("tilelang.autotuner.tuner", _patch_tuner),
     ("tilelang", _patch_tilelang),
     ("tilelang.transform.pass_config", other_versions.allow_unknown_options),
