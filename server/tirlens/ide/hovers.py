@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tirlens.model.report import BreakdownEntry, KernelReport
     from tirlens_worker.facts import Span
+    from tirlens_worker.protocol import NeedsArguments
 
 # Rows of a breakdown and items of advice that fit above the counters.
 _ROWS = 5
@@ -97,6 +98,20 @@ def node(cost: BreakdownEntry, report: KernelReport) -> str:
         caveats(notes),
     ]
     return "\n\n".join(section for section in sections if section)
+
+
+def needs(item: NeedsArguments, is_searching: bool) -> Hover:
+    """A kernel without arguments: what to write, or that other files are searched for a call."""
+    names = ", ".join(map(code, item.names)) or "arguments"
+    if is_searching:
+        text = f"looking for a call in other files. {names}: no value is known yet."
+    else:
+        given = ", ".join(f"{name}=..." for name in item.names) or "..."
+        directive = code(f"# tirlens: {item.kernel}({given})")
+        text = f"needs {names}. No call gives them: write {directive} above it."
+        if item.reason:
+            text += f"\n\nTried: {prose(item.reason)}."
+    return Hover(item.span, f"**{code(item.kernel)}**: {text}")
 
 
 def breakdown(costs: Sequence[BreakdownEntry], total_s: float | None) -> str:

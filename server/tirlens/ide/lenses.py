@@ -178,6 +178,10 @@ def needs(names: Sequence[str]) -> list[Part]:
     return [Part(f"needs {', '.join(names)}: click to set", "call")]
 
 
+SEARCHING = Part("looking for a call in other files...", "call")
+"""In place of what a kernel needs, as long as other files may give it."""
+
+
 def missing_call(call: str) -> Part:
     """The lens of a kernel that the evaluated call does not yield."""
     by = f" by {labels.shorten(call, 60)}" if call else ""

@@ -8,7 +8,7 @@ from tirlens.repository.git import (
     root_of_git,
     text_at,
 )
-from tirlens.repository.repository import Repository, merge_calls, root_of
+from tirlens.repository.repository import Repository, merge_calls, root_of, searched_kernels
 from tirlens.repository.search import RepositoryCall, Search, Target, find_calls
 from tirlens.repository.word_index import WordIndex
 
@@ -26,5 +26,6 @@ __all__ = [
     "merge_calls",
     "root_of",
     "root_of_git",
+    "searched_kernels",
     "text_at",
 ]

@@ -130,6 +130,19 @@ def _stamp(path: Path) -> int:
         return 0
 
 
+def searched_kernels(source: SourceFile) -> frozenset[str]:
+    """The names of the kernels whose calls are searched in other files.
+
+    The root and the place of the file do not matter.
+    """
+    names = _names_of(source)
+    return frozenset(
+        kernel.name
+        for kernel in source.kernels
+        if _takes_calls(kernel, names) and _target(kernel, "") is not None
+    )
+
+
 def merge_calls(source: SourceFile, found: SourceFile) -> SourceFile:
     """`source` with the calls that were found for kernels of these names in an earlier text."""
     calls = {

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tirlens import pipeline
-    from tirlens.session.analysis import Reading
+    from tirlens.session.analysis import Analysis, Reading
     from tirlens.session.baselines import Pins
     from tirlens.session.configuration import Configuration
     from tirlens.session.document import Document
@@ -198,8 +198,13 @@ class Analyses:
         """Search the calls of the kernels in other files; analyse again where there are others."""
         document = job.document
         source = job.reading.source
-        if await self._repositories.search(document.path, source) and job.is_current:
+        has_others = await self._repositories.search(document.path, source)
+        if not job.is_current:
+            return
+        if has_others:
             self.start(document, job.configuration)
+        elif document.analysis is not None and document.analysis.awaited_calls:
+            await self._show_again(job, replace(document.analysis, awaited_calls=frozenset()))
 
     async def _compare(self, job: Job) -> None:
         """Show how the kernels differ from those of the pinned version."""
@@ -210,12 +215,15 @@ class Analyses:
         is_same = await asyncio.to_thread(lambda: version == document.baseline)
         if not is_same and job.is_current:
             document.baseline = version
-            analysis = replace(document.analysis, baseline=version)
-            # Computed in a thread, and not when the client asks for them.
-            await asyncio.to_thread(lambda: analysis.lenses)
-            if job.is_current:
-                document.show(analysis, job.display, document.hints(job.display))
-                self._emit(ViewChanged(document, hints=False, lenses=True))
+            await self._show_again(job, replace(document.analysis, baseline=version))
+
+    async def _show_again(self, job: Job, analysis: Analysis) -> None:
+        """Show the analysis of `job` with other lenses."""
+        # Computed in a thread, and not when the client asks for them.
+        await asyncio.to_thread(lambda: analysis.lenses)
+        if job.is_current:
+            job.document.show(analysis, job.display, job.document.hints(job.display))
+            self._emit(ViewChanged(job.document, hints=False, lenses=True))
 
     async def _plan(
         self,
@@ -319,7 +327,12 @@ class Analyses:
     async def _evaluate(self, job: Job, result: Result) -> Evaluation | None:
         """Evaluate `result` and let the document show it; None if the job is not current."""
         evaluation = await asyncio.to_thread(
-            evaluate, job, result, self._parts.parts(job.path), self._reports
+            evaluate,
+            job,
+            result,
+            self._parts.parts(job.path),
+            self._reports,
+            self._repositories.awaited_kernels,
         )
         if not job.is_current:
             return None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tirlens.pipeline import FileReport, Options
     from tirlens.session.display import Display
     from tirlens.source.source_file import KernelSource, SourceFile
-    from tirlens_worker.protocol import Result
+    from tirlens_worker.protocol import NeedsArguments, Result
 
 Lens = tuple[lenses.Part, ...]
 #: The times of saved texts by what identifies a kernel, its arguments and its device.
@@ -70,6 +70,8 @@ class Analysis:
     unlowered
         The reports of the lowered kernels as they are without what the lowering has found, to
         compare with versions that were not lowered.
+    awaited_calls
+        The names of the kernels for whose calls other files are still searched.
     """
 
     reading: Reading
@@ -83,6 +85,7 @@ class Analysis:
     options: Options | None = None
     lens_parts: tuple[str, ...] = DEFAULT_LENS_PARTS
     unlowered: tuple[KernelReport, ...] = ()
+    awaited_calls: frozenset[str] = frozenset()
 
     def reports_of(self, kernel: KernelSource) -> list[KernelReport]:
         """The reports of `kernel`, found by the place of its `def`, else by its name."""
@@ -149,7 +152,12 @@ class Analysis:
         if found is not None:
             return found
         heads = (item for _, item in self._unselected if item.span.line == line)
-        return next((item.hover for item in heads), None)
+        unselected = next((item.hover for item in heads), None)
+        needs = (item for item in self.report.needs if item.span.line == line)
+        return unselected or next(map(self._hover_of_needs, needs), None)
+
+    def _hover_of_needs(self, needs: NeedsArguments) -> Hover:
+        return hovers.needs(needs, is_searching=needs.kernel in self.awaited_calls)
 
     @cached_property
     def _unselected(self) -> Sequence[tuple[KernelSource, Unselected]]:
@@ -234,7 +242,8 @@ class Analysis:
             parts = lenses.several(histories)
         for need in self.report.needs:
             if need.kernel == kernel.name and not reports:
-                parts.extend(lenses.needs(need.names))
+                is_awaited = kernel.name in self.awaited_calls
+                parts.extend([lenses.SEARCHING] if is_awaited else lenses.needs(need.names))
         return tuple(parts) or self._why_none(kernel)
 
     def _why_none(self, kernel: KernelSource) -> Lens:

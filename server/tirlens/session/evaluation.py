@@ -11,12 +11,14 @@ from tirlens.session.analysis import NO_SAVES, Analysis
 from tirlens.settings import DEFAULT_LENS_PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from tirlens import pipeline
     from tirlens.ide.hints import Hint
     from tirlens.model.report import KernelReport
     from tirlens.session.job import Job
+    from tirlens.source.source_file import SourceFile
     from tirlens_worker.protocol import Result
 
 
@@ -34,6 +36,7 @@ def evaluate(
     result: Result,
     parts: Mapping[bytes, pipeline.Part],
     reports: pipeline.ReportCache,
+    awaited: Callable[[Path, SourceFile], frozenset[str]] = lambda path, source: frozenset(),
 ) -> Evaluation:
     """Evaluate `result` by the model. Takes milliseconds for each kernel.
 
@@ -47,6 +50,8 @@ def evaluate(
         The cached parts of the file: the lowerings among them are part of the report.
     reports
         The cached reports.
+    awaited
+        The kernels of a file whose calls in other files are still searched.
     """
     from tirlens import pipeline
 
@@ -76,6 +81,7 @@ def evaluate(
         job.options,
         lens_parts=_lens_parts(job),
         unlowered=unlowered,
+        awaited_calls=awaited(document.path, job.plan.source) if report.needs else frozenset(),
     )
     hints = analysis.hints(job.display)
     # Computed here in the thread, and not when the client asks for them.

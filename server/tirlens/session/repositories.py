@@ -24,7 +24,7 @@ class Repositories:
     def __init__(self) -> None:
         self._known: dict[Path, Repository] = {}
         self._found: dict[Path, SourceFile] = {}
-        self._running: set[Path] = set()
+        self._running: dict[Path, asyncio.Task[SourceFile | None]] = {}
 
     def with_captured_calls(self, path: Path, source: SourceFile) -> SourceFile:
         """`source`, the kernels of the file `path`, with their captured calls; reads files."""
@@ -51,20 +51,33 @@ class Repositories:
 
         return merge_calls(source, found)
 
+    def awaited_kernels(self, path: Path, source: SourceFile) -> frozenset[str]:
+        """The names of the kernels whose calls have not been searched yet; looks for folders."""
+        from tirlens.repository import root_of, searched_kernels
+
+        found = self._found.get(path)
+        names = searched_kernels(source)
+        if found is not None:
+            names -= {kernel.name for kernel in found.kernels}
+        return names if names and root_of(path) is not None else frozenset()
+
     async def search(self, path: Path, source: SourceFile) -> bool:
-        """Search the calls of the kernels in `source`; whether others are known than before."""
-        if path in self._running or not source.kernels:
+        """Search the calls of the kernels in `source`; whether it does not have those."""
+        if not source.kernels:
             return False
-        self._running.add(path)
+        while (running := self._running.get(path)) is not None:
+            # Of an earlier text. What it finds need not be searched again.
+            await asyncio.wait([running])
+        task = asyncio.ensure_future(asyncio.to_thread(self._search, path, source))
+        self._running[path] = task
         try:
-            before = self.with_known_calls(path, source)
-            after = await asyncio.to_thread(self._search, path, source)
-            if after is None:
-                return False
-            self._found[path] = after
-            return after.kernels != before.kernels
+            after = await task
         finally:
-            self._running.discard(path)
+            del self._running[path]
+        if after is None:
+            return False
+        self._found[path] = after
+        return after.kernels != source.kernels
 
     def _search(self, path: Path, source: SourceFile) -> SourceFile | None:
         from tirlens.repository import Repository, root_of
