@@ -80,7 +80,7 @@ def node(cost: BreakdownEntry, report: KernelReport) -> str:
     if cost.time_s and cost.share is not None:
         verdict += f", {labels.percent(cost.share)} of {prose(labels.title(report))}"
     if cost.bound and cost.time_s:
-        verdict += f", limited by {terms.bound(verdicts.unit(cost.bound), cost.bound)}"
+        verdict += f", limited by {terms.bound(verdicts.unit(cost), cost.bound)}"
     notes = [
         note.message
         for note in report.caveats
@@ -128,7 +128,7 @@ def breakdown(costs: Sequence[BreakdownEntry], total_s: float | None) -> str:
             _line(cost),
             labels.time_or_overlap(cost),
             labels.percent(cost.share),
-            verdicts.unit(cost.bound),
+            verdicts.unit(cost),
         )
         lines.append(f"| {' | '.join(cells)} |")
     rest = len(ordered) - len(displayed)

@@ -224,6 +224,7 @@ _STEPS: tuple[Callable[[_Titles], _Titles], ...] = (
     lambda titles: replace(titles, peak=""),
     lambda titles: replace(titles, call=labels.shorten(titles.call)),
     lambda titles: _with_verdict(titles, detail=""),
+    lambda titles: _with_verdict(titles, action=titles.verdict.saving),
     lambda titles: replace(titles, call=""),
     lambda titles: _with_verdict(titles, action=""),
 )

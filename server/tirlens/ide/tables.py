@@ -58,7 +58,7 @@ def line_cells(cost: BreakdownEntry) -> tuple[str, ...]:
         labels.quantity(cost.flop, "F"),
         labels.bytes_(cost.global_bytes),
         labels.bytes_(cost.dram_bytes),
-        verdicts.unit(cost.bound),
+        verdicts.unit(cost),
     )
 
 

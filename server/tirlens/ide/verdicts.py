@@ -55,13 +55,15 @@ _AT_ROOFLINE = 0.8
 class Verdict:
     """What limits a kernel (`limit`, `detail`), and what to do about it (`action`).
 
-    `bound` is the contract's word for the limit.  The texts may be empty.
+    `bound` is the contract's word for the limit, `saving` what the action saves, for where there
+    is no room for the action.  The texts may be empty.
     """
 
     bound: str = ""
     limit: str = ""
     detail: str = ""
     action: str = ""
+    saving: str = ""
 
     @property
     def text(self) -> str:
@@ -70,9 +72,14 @@ class Verdict:
         return f"{self.limit}: {after}" if after else self.limit
 
 
-def unit(bound: str | None) -> str:
-    """The unit or the wait that bounds a line, in words; empty if that is not known."""
-    return UNITS.get(bound or "", bound or "")
+def unit(found: BreakdownEntry | KernelReport) -> str:
+    """The unit or the wait that bounds a line or a kernel, in words; empty if it is not known.
+
+    L1 and shared memory are one unit. It has the name of what is accessed.
+    """
+    if found.bound == "shared" and found.shared_bytes == 0:
+        return UNITS["l1"]
+    return UNITS.get(found.bound or "", found.bound or "")
 
 
 def verdict(report: KernelReport) -> Verdict:
@@ -80,13 +87,13 @@ def verdict(report: KernelReport) -> Verdict:
     if report.bound is None:
         return Verdict()
     if report.schedule == "unscheduled":
-        return Verdict(report.bound, f"at best limited by {unit(report.bound)}")
-    action = _action(report)
+        return Verdict(report.bound, f"at best limited by {unit(report)}")
+    action, saving = _action(report)
     limit, detail = _limit(report, report.bound)
     if action and report.bound == "latency":
         # What to do says more than why the waits are not overlapped.
         detail = ""
-    return Verdict(report.bound, limit, detail, action)
+    return Verdict(report.bound, limit, detail, action, saving)
 
 
 def _limit(report: KernelReport, bound: str) -> tuple[str, str]:
@@ -102,20 +109,22 @@ def _limit(report: KernelReport, bound: str) -> tuple[str, str]:
     if bound == "launch":
         return f"launch takes {labels.percent(_launch_share(report))}", ""
     if bound == "tensor" and report.peak_fraction is not None:
-        return _of_peak(report, bound, report.peak_fraction)
+        return _of_peak(report, report.peak_fraction)
     if bound == "dram" and report.dram_fraction is not None:
-        return _of_peak(report, bound, report.dram_fraction)
+        return _of_peak(report, report.dram_fraction)
     busy = report.utilisation.get(bound)
-    return unit(bound) if busy is None else f"{unit(bound)} {labels.percent(min(busy, 1))} busy", ""
+    return unit(
+        report
+    ) if busy is None else f"{unit(report)} {labels.percent(min(busy, 1))} busy", ""
 
 
-def _of_peak(report: KernelReport, bound: str, fraction: float) -> tuple[str, str]:
+def _of_peak(report: KernelReport, fraction: float) -> tuple[str, str]:
     at_roofline = (
         report.time_s is not None
         and report.roofline_time_s is not None
         and report.roofline_time_s >= _AT_ROOFLINE * report.time_s
     )
-    limit = f"{unit(bound)} {labels.percent(fraction)} of peak"
+    limit = f"{unit(report)} {labels.percent(fraction)} of peak"
     return limit, "at the roofline" if at_roofline else ""
 
 
@@ -157,15 +166,16 @@ def _launch_share(report: KernelReport) -> float | None:
     return next((entry.share for entry in report.loops if entry.kind == "launch"), None)
 
 
-def _action(report: KernelReport) -> str:
-    """``3 stages save 700 us``: the first advice, if it is an error or saves enough."""
+def _action(report: KernelReport) -> tuple[str, str]:
+    """``3 stages save 700 us``, ``advice saves 700 us``: the first advice, if it is an error or
+    saves enough."""
     for advice in report.advice:
         if advice.severity == "error":
-            return f"does not fit, try {labels.ascii_(advice.action)}"
+            return f"does not fit, try {labels.ascii_(advice.action)}", "does not fit"
         if _is_of_note(advice, report):
             saving = labels.seconds(advice.saving_s)
-            return f"{labels.ascii_(advice.action)} save {saving}"
-    return ""
+            return f"{labels.ascii_(advice.action)} save {saving}", f"advice saves {saving}"
+    return "", ""
 
 
 def _is_of_note(advice: Advice, report: KernelReport) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirlens.ide import lenses, sizes
+from tirlens.ide import lenses, sizes, verdicts
 from tirlens.ide.history import Comparison, History
 from tirlens.model.report import (
     Advice,
@@ -194,7 +194,7 @@ def test_a_long_lens_gives_up_parts_in_a_stated_order() -> None:
     wide = titles(LONG, *LENS_PARTS)
     assert wide == [
         "100 us",
-        "too few blocks",
+        "too few blocks: advice saves 50 us",
         "123456x123456x123456x123456x123456x123456 fp16",
         "h100-sxm",
     ]
@@ -211,6 +211,34 @@ def test_a_long_lens_gives_up_parts_in_a_stated_order() -> None:
         "matmul(8192, 8192, ...)",
         "h100-sxm",
     ]
+
+
+def test_what_the_advice_saves_stays_where_its_text_has_no_room() -> None:
+    scores = replace(
+        LONG,
+        bound="tensor",
+        peak_fraction=0.62,
+        sizes={"batch": 16, "length": 4096, "width": 128, "groups": 65536, "heads": 32},
+        advice=(advice("shorter loops up to the mask", 6.6e-5),),
+        time_s=2.23e-4,
+    )
+    assert lenses.lens(scores) == (
+        "223 us | tensor cores 62% of peak: advice saves 66 us | 16x4096x128x65536x32 fp16 | "
+        "h100-sxm"
+    )
+    refused = replace(LONG, advice=(advice("shared arrays of 64 x 128 float16", None, "error"),))
+    assert "| too few blocks: does not fit | " in lenses.lens(refused)
+
+
+@pytest.mark.parametrize(("shared_bytes", "name"), [(0, "L1"), (2**20, "shared memory")])
+def test_l1_is_not_called_shared_memory(shared_bytes: int, name: str) -> None:
+    """They are one unit: a kernel without shared arrays keeps it busy by its loads."""
+    report = replace(
+        REPORT, bound="shared", utilisation={"shared": 0.96}, shared_bytes=shared_bytes
+    )
+    assert f"| {name} 96% busy" in lenses.lens(report)
+    line = replace(entry("load", 1e-4), bound="shared", shared_bytes=shared_bytes)
+    assert verdicts.unit(line) == name
 
 
 def test_the_parts_and_their_order_are_a_setting() -> None:
