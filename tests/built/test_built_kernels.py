@@ -106,6 +106,17 @@ def test_functions(analyze: Any) -> None:
     assert not any(definition.startswith("never_called") for definition, _ in found)
 
 
+def test_of_the_calls_that_were_tried_only_the_chosen_one_is_shown(analyze: Any) -> None:
+    status, out, err = analyze("nested.py")
+    assert (status, err) == (0, "")
+    kernels = out["kernels"]
+    assert [kernel["definition"].rpartition("scale.")[2] for kernel in kernels] == [
+        "scale", "func", "_schedule.sch", "_schedule.sch.reorder", "_schedule.sch.bind",
+    ]  # fmt: skip
+    assert {(kernel["call_source"], kernel["flop"]) for kernel in kernels} == {("assumed", 4096)}
+    assert {kernel["call"] for kernel in kernels} == {"scale(4096)"}
+
+
 def test_a_removed_interface(analyze: Any) -> None:
     status, out, _ = analyze("removed.py")
     assert status == 1

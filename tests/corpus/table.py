@@ -9,7 +9,8 @@ failures, and times. ``--rows`` stores a JSON object a file; a file that has one
 is not analysed again, so that a run which was interrupted goes on. ``--again`` repeats those
 whose kernels do not all have numbers, ``--all`` repeats all, ``--show`` prints the table of the
 stored rows. Cold is the first analysis of a file by a running worker; warm is the analysis of the
-text with one more line, of each file whose number is divisible by ``--warm-every``.
+text with one more line, of each file whose number is divisible by ``--warm-every``. A schedule
+counts as one kernel, its last version.
 """
 
 from __future__ import annotations
@@ -122,7 +123,9 @@ async def _row(
     return {
         "found": [[kernel.name, kernel.span.line] for kernel in kernels if kernel not in idle],
         "idle": [[kernel.name, kernel.span.line] for kernel in idle],
-        "kernels": [_kernel(kernel, memory_bytes) for kernel in report.kernels],
+        "kernels": [
+            _kernel(kernel, memory_bytes) for kernel in report.kernels if kernel.is_last_version
+        ],
         "needs": [[item.kernel, list(item.names), item.reason] for item in report.needs],
         "problems": [
             [item.kernel, item.kind, item.message, item.detail[-1500:]] for item in report.problems

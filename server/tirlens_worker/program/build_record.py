@@ -7,12 +7,27 @@ each primitive that user code calls, both by line of the document.
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import sys
 from types import FrameType
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, cast
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Generator,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    cast,
+)
 
 from ..facts import Span
+from ..protocol import CallCandidate
 from .compilations import CapturedKernel
 from .document import Document
 
@@ -28,7 +43,8 @@ _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 class Event(NamedTuple):
     """A function, a module or a compiled kernel, and how it was built.
 
-    The versions of one schedule have a `sequence` and ascending `number`.
+    The versions of one schedule have a `sequence` and ascending `number`.  `origin` is the call
+    that executed the statement; None for the execution of the document itself.
     """
 
     line: int
@@ -36,6 +52,7 @@ class Event(NamedTuple):
     step: str
     sequence: Optional[int] = None
     number: int = 0
+    origin: Optional[CallCandidate] = None
 
 
 class BuildRecord:
@@ -51,6 +68,8 @@ class BuildRecord:
         self._operation_lines: Dict[int, Tuple[Any, int]] = {}
         self._watched: Dict[int, str] = {}
         self._remarks: Dict[int, List[str]] = {}
+        self._origin: Optional[CallCandidate] = None
+        self._chosen: Set[str] = set()
 
     def replace_document(self, document: Document) -> None:
         """Go on with another version, of which the executed statements are the same."""
@@ -66,6 +85,19 @@ class BuildRecord:
                 self._watched[node.lineno] = _callee_name(value)
                 _instrument(node, value)
 
+    @contextlib.contextmanager
+    def during(self, call: CallCandidate) -> Generator[None, None, None]:
+        """Record `call` as the origin of what is built inside."""
+        self._origin, before = call, self._origin
+        try:
+            yield
+        finally:
+            self._origin = before
+
+    def choose(self, call: str) -> None:
+        """Show what `call` has built: a kernel has this call, of all that were tried."""
+        self._chosen.add(call)
+
     def is_watched(self, statement: ast.stmt) -> bool:
         """Whether the value of `statement` is recorded."""
         return statement.lineno in self._watched
@@ -76,7 +108,8 @@ class BuildRecord:
         if name == "Schedule":
             self._add_version(value, line, "Schedule")
         elif _is_built(value):
-            self._events.append(Event(line, value, self._watched.get(line, "")))
+            step = self._watched.get(line, "")
+            self._events.append(Event(line, value, step, origin=self._origin))
         return value
 
     def note_step(self, schedule: Any, step: str, depth: int) -> None:
@@ -123,10 +156,14 @@ class BuildRecord:
         return list(dict.fromkeys(text for line in lines for text in self._remarks[line]))
 
     def events(self, first_line: int, last_line: int) -> List[Event]:
-        """The last event of each schedule at these lines, and the last other one."""
+        """The last event of each schedule at these lines, and the last other one.
+
+        They are of the execution of the document and of the chosen calls.
+        """
         found: Dict[Optional[int], Event] = {}
         for event in self._events:
-            if first_line <= event.line <= last_line:
+            is_shown = event.origin is None or event.origin.expression in self._chosen
+            if is_shown and first_line <= event.line <= last_line:
                 found[event.sequence] = event
         if len(found) > 1:
             found.pop(None, None)
@@ -177,7 +214,8 @@ class BuildRecord:
             sequence = len(self._schedules)
             self._schedules.append(schedule)
             self._lengths.append(0)
-        event = Event(line, schedule.mod, step, sequence, self._lengths[sequence])
+        number = self._lengths[sequence]
+        event = Event(line, schedule.mod, step, sequence, number, self._origin)
         self._lengths[sequence] += 1
         last = self._events[-1] if self._events else None
         if last is not None and last.sequence == sequence and last.line == line:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
 from ..facts import Built, Span, no_entries
@@ -12,7 +12,7 @@ from ..frameworks.locations.block_lines import NO_LINES, BlockLines, block_names
 from ..program import execution, load
 from ..program.build_record import BuildRecord, Event, elements
 from ..program.compilations import CapturedKernel
-from ..protocol import KernelRequest, Problem
+from ..protocol import CallCandidate, KernelRequest, Problem
 from . import assumed_calls
 from .assumed_calls import Call
 from .kernels import functions
@@ -43,7 +43,7 @@ class BuiltTracer:
     def __init__(self, loaded: load.Loaded, record: BuildRecord) -> None:
         self._loaded = loaded
         self._record = record
-        self._called: Dict[str, Call] = {}
+        self._called: Set[str] = set()
         self._errors: Dict[str, BaseException] = {}
 
     def trace(self, request: KernelRequest) -> Tuple[List[BuiltFunction], Optional[Problem]]:
@@ -59,8 +59,11 @@ class BuiltTracer:
         if not events and request.local_to is not None:
             self._call(request)
             events = self._record.events(span.line, span.end_line)
-        call = self._called.get(request.local_to or "", Call(request.name, "module-level", {}))
-        found = [built for event in events for built in self._functions(event, call)]
+        found = [
+            built
+            for event in events
+            for built in self._functions(event, _call_of(event, request.name))
+        ]
         return found[:_MAX_FUNCTIONS], None if found or not request.is_certain else self._why_not(
             request, span
         )
@@ -118,15 +121,16 @@ class BuiltTracer:
         return lines
 
     def _call(self, request: KernelRequest) -> None:
-        """Call the function in which the statements of a request are, once."""
+        """Call the function in which the statements of a request are, unless it was executed."""
         name = request.local_to or ""
-        if name in self._called:
+        if name in self._called or self._is_executed(request):
             return
-        self._called[name] = Call(name, "module-level", {})
+        self._called.add(name)
         for call in self._calls(request):
-            self._called[name] = call
+            self._record.choose(call.expression)
             try:
-                execution.value_of(call.text, self._loaded.namespace)
+                with self._record.during(call):
+                    execution.value_of(call.expression, self._loaded.namespace)
             except BaseException as error:
                 self._errors[name] = error
                 span = request.definition or request.span
@@ -136,15 +140,22 @@ class BuiltTracer:
             self._errors.pop(name, None)
             return
 
-    def _calls(self, request: KernelRequest) -> Iterator[Call]:
+    def _is_executed(self, request: KernelRequest) -> bool:
+        """Whether the function around the statements has built something."""
+        path = self._loaded.document.definitions_along(request.local_to or "", request.span.line)
+        first, last = (path[-1].lineno, path[-1].end_lineno or 0) if path else (0, 0)
+        return bool(self._record.events(first, last))
+
+    def _calls(self, request: KernelRequest) -> Iterator[CallCandidate]:
         for candidate in request.candidates:
             text = self._on_object(request, candidate.expression)
-            yield Call(text, candidate.source, candidate.assumed)
+            yield replace(candidate, expression=text)
         if request.allow_assumed and assumed_calls.required_around(self._loaded.document, request):
             names = self._loaded.namespace
             calls = assumed_calls.calls_around(self._loaded.document, request, names)
             for call, _ in zip(calls, range(_MAX_ASSUMED_CALLS)):
-                yield call._replace(text=self._on_object(request, call.text))
+                text = self._on_object(request, call.text)
+                yield CallCandidate(text, call.source, assumed=call.assumed)
 
     def _on_object(self, request: KernelRequest, expression: str) -> str:
         """``TestSplit().test_basic()`` for ``TestSplit.test_basic()``."""
@@ -167,6 +178,14 @@ class BuiltTracer:
         if request.local_to is None:
             return self._loaded.failure_at(request)
         return None
+
+
+def _call_of(event: Event, name: str) -> Call:
+    """The call that executed the statement `name` of an event."""
+    origin = event.origin
+    if origin is None:
+        return Call(name, "module-level", {})
+    return Call(origin.expression, origin.source, origin.assumed)
 
 
 def _parts(value: Any) -> Iterator[Any]:

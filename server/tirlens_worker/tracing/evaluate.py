@@ -84,7 +84,9 @@ class Evaluator:
 
     def _evaluate(self, request: KernelRequest, candidate: CallCandidate) -> Tuple[Traced, ...]:
         _forget_results()
-        return self._chosen(request, candidate, self._value_of_call(request, candidate.expression))
+        with self._loaded.record_of_builds.during(candidate):
+            value = self._value_of_call(request, candidate.expression)
+        return self._chosen(request, candidate, value)
 
     def _chosen(
         self, request: KernelRequest, candidate: CallCandidate, value: Any
@@ -225,8 +227,10 @@ class Evaluator:
         error: Optional[Exception] = None
         found: List[_Found] = []
         for call in calls:
+            candidate = CallCandidate(call.text, call.source, assumed=call.assumed)
             try:
-                value = self._value(call.text, namespace)
+                with self._loaded.record_of_builds.during(candidate):
+                    value = self._value(call.text, namespace)
             except Exception as raised:
                 error = error or raised
                 continue
@@ -307,6 +311,7 @@ class Evaluator:
         calls = assumed_calls.calls(self._document, value, name, request)
         found, error = self._first(calls, namespace)
         if found is not None:
+            self._loaded.record_of_builds.choose(found.call.text)
             return found.value
         missing = assumed_calls.required_names(self._document, value, request)
         if missing:

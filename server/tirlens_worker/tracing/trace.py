@@ -47,6 +47,12 @@ class Tracer:
         """The kernels of all required candidates of `request`, else of the first that works."""
         if request.style == "built":
             return self._trace_built(request)
+        outcome = self._trace_kernel(request)
+        for traced in outcome.traced:
+            self._loaded.record_of_builds.choose(traced.call)
+        return outcome
+
+    def _trace_kernel(self, request: KernelRequest) -> Outcome:
         candidates = list(request.candidates)
         is_value = request.style in ("prim_func", "ir_module")
         if is_value and not candidates:
