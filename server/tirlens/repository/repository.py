@@ -14,6 +14,7 @@ from pathlib import Path
 import platformdirs
 
 from tirlens.repository.search import Search, Target, find_calls
+from tirlens.repository.search_store import SearchStore
 from tirlens.repository.word_index import WordIndex
 from tirlens.source.source_file import KernelSource, SourceFile
 from tirlens_worker.protocol import CallCandidate
@@ -41,7 +42,9 @@ class Repository:
         self.root = root
         name = hashlib.sha256(str(root).encode()).hexdigest()[:16]
         folder = platformdirs.user_cache_path("tirlens") / "repositories"
-        self._index = WordIndex(root, store or folder / f"{name}.sqlite")
+        store = store or folder / f"{name}.sqlite"
+        self._index = WordIndex(root, store)
+        self._store = SearchStore(self._index, store)
         self._found: dict[Target, Search] = {}
         self._lock = threading.Lock()
 
@@ -116,7 +119,20 @@ class Repository:
         with self._lock:
             known = {item: self._found[item] for item in targets if item in self._found}
         new = [target for target in dict.fromkeys(targets) if target not in known]
-        found = find_calls(self._index, new, texts)
+        found: dict[Target, Search] = {}
+        if texts is None and new:
+            found = self._store.find(new)
+            found = {
+                target: search
+                for target, search in found.items()
+                if not self._concerns(frozenset(), target, search)
+            }
+        missing = [target for target in new if target not in found]
+        if missing:
+            searched = find_calls(self._index, missing, texts)
+            found |= searched
+            if texts is None:
+                self._store.add(searched)
         with self._lock:
             self._found |= found
         return known | found

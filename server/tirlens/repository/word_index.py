@@ -61,6 +61,16 @@ class WordIndex:
         """The paths of the files relative to the root, with ``/``."""
         return tuple(self._entries)
 
+    def stamp(self, path: str) -> str:
+        """What changes when the file `path` does; empty if there is none."""
+        entry = self._entries.get(path)
+        if entry is not None:
+            return entry.stamp
+        try:
+            return _stamp_of((self.root / path).stat())
+        except OSError:
+            return ""
+
     def files_with(self, word: str) -> list[str]:
         """The files that contain `word`; rarely, one that contains another word instead."""
         found = self._found.get(word)
@@ -149,7 +159,11 @@ def _python_files(root: Path) -> Iterator[tuple[str, str]]:
                     status = entry.stat()
                     if status.st_size <= _MAX_FILE_BYTES:
                         path = Path(entry.path).relative_to(root).as_posix()
-                        yield path, f"{status.st_mtime_ns} {status.st_size}"
+                        yield path, _stamp_of(status)
+
+
+def _stamp_of(status: os.stat_result) -> str:
+    return f"{status.st_mtime_ns} {status.st_size}"
 
 
 def _words(path: Path) -> array.array[int]:
