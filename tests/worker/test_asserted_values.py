@@ -48,7 +48,7 @@ def test_a_default_that_an_assertion_refuses_is_replaced(
 ) -> None:
     text = f"\ndef add(N, {parameter}):\n    assert {test}, 'not supported'\n" + KERNEL
     facts = _only(run_tilelang(IMPORTS + text))
-    assert facts.call.replace("'", '"') == f"add({', '.join(filter(None, ['4096', argument]))})"
+    assert facts.call.replace("'", '"') == f"add({', '.join(filter(None, ['4194304', argument]))})"
 
 
 def test_an_object_is_constructed_with_what_its_methods_demand(run_tilelang: Run) -> None:

@@ -62,22 +62,22 @@ def _only(result: Result) -> KernelFacts:
 @pytest.mark.parametrize(
     ("text", "call", "source", "shape"),
     [
-        (LAZY.format(rest=""), "add(4096)", "assumed", 4096),
+        (LAZY.format(rest=""), "add(4194304)", "assumed", 4194304),
         (LAZY.format(rest="") + "\nk = add(2048)\n", "add(2048)", "call-site", 2048),
         (PLAIN.format(rest="") + "\nk = tilelang.compile(add(256))\n", None, "call-site", 256),
         (LAZY.replace("add(N,", "add(N=640,").format(rest=""), "add()", "defaults", 640),
-        (EAGER, "add(N=4096)", "assumed", 4096),
-        (TUNED.replace("{rest}", ""), "add(4096)", "assumed", 4096),
+        (EAGER, "add(N=4194304)", "assumed", 4194304),
+        (TUNED.replace("{rest}", ""), "add(4194304)", "assumed", 4194304),
         (MODULE_LEVEL, "add", "module-level", 512),
         (DEVICE, "add", "module-level", 132 * 128),
-        (LAZY.format(rest=", dtype='float32', trans_A=None"), "add(4096)", "assumed", 4096),
+        (LAZY.format(rest=", dtype='float32', trans_A=None"), "add(4194304)", "assumed", 4194304),
     ],
 )
 def test_tilelang(run_tilelang: Run, text: str, call: str | None, source: str, shape: int) -> None:
     facts = _only(run_tilelang(TILELANG + text))
     assert facts.framework == "tilelang"
     assert facts.call_source == source
-    assert facts.assumed_arguments == ({"N": "4096"} if source == "assumed" else {})
+    assert facts.assumed_arguments == ({"N": str(shape)} if source == "assumed" else {})
     if call is not None:
         assert facts.call == call
     assert {buffer.shape for buffer in facts.buffers if buffer.is_parameter} == {(shape,)}
@@ -401,8 +401,8 @@ def add(A: T.Buffer((N,), "float32"), *, N: T.constexpr):
     result = run_tvm(text)
     assert (result.problems, result.needs) == ((), ())
     calls = {facts.definition: facts.call for facts in result.kernels}
-    assert calls["make"] == 'make(4096, dtype="float16")'
-    assert calls["add"] == "add.specialize(N=4096)"
+    assert calls["make"] == 'make(4194304, dtype="float16")'
+    assert calls["add"] == "add.specialize(N=4194304)"
 
 
 def test_the_unsaved_text_is_what_is_read(run_tvm: Run) -> None:
@@ -532,7 +532,7 @@ def simplified(make):
 
 def test_the_parameters_of_a_factory_behind_a_wrapper(run_tilelang: Run) -> None:
     facts = _only(run_tilelang(TILELANG + WRAPPED + PLAIN.format(rest=", *, scale: float = 2.0")))
-    assert (facts.call, facts.call_source) == ("add(4096)", "assumed")
+    assert (facts.call, facts.call_source) == ("add(4194304)", "assumed")
 
 
 FOR_ARRAYS = """

@@ -139,6 +139,8 @@ _BY_TYPE: Mapping[str, Texts] = {
     "float": ("1.0",),
     "str": ('"float16"',),
 }
+# Tried after the usual value of the only size of a kernel: it may be a number of elements.
+_ELEMENTS = "4194304"
 _UNKNOWN: Texts = ("128", "1", '"float16"', "None", "1.0")
 _MAX_ATTEMPTS = 16
 _LARGE, _SMALL = 1024, 16
@@ -296,6 +298,9 @@ def _assignments(
                 hinted[name] = tuple(dict.fromkeys((*found, *table[name])))
         first = {name: values[0] for name, values in hinted.items()}
         yield dict(first)
+        only = _only_size(table)
+        if only is not None and only not in hints and only not in fixed:
+            yield dict(first, **{only: _ELEMENTS})
         # What needs too much shared memory may fit with smaller blocks and heads.
         of_tile = [n for n in table if _IS_OF_BLOCK.match(n.lower()) or _is_of_head(n)]
         yield dict(first, **{name: _smallest(table[name]) for name in of_tile})
@@ -323,6 +328,13 @@ def plausible_values(parameter: Parameter, names: Collection[str]) -> Texts:
         tuples = (", ".join([text] * parameter.length) + end for text in values)
         return tuple("({})".format(text) for text in tuples)
     return values
+
+
+def _only_size(table: Mapping[str, Texts]) -> Optional[str]:
+    """The name of the only size in a table of values by name, beside those of blocks."""
+    named = [name for name in table if _is_named(name) and not _IS_OF_BLOCK.match(name.lower())]
+    is_large = len(named) == 1 and _is_size(table[named[0]][0])
+    return named[0] if is_large and int(table[named[0]][0]) >= _LARGE else None
 
 
 def _is_named(name: str) -> bool:
