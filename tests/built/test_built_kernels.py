@@ -113,7 +113,9 @@ def test_of_the_calls_that_were_tried_only_the_chosen_one_is_shown(analyze: Any)
     assert [kernel["definition"].rpartition("scale.")[2] for kernel in kernels] == [
         "scale", "func", "_schedule.sch", "_schedule.sch.reorder", "_schedule.sch.bind",
     ]  # fmt: skip
-    assert {(kernel["call_source"], kernel["flop"]) for kernel in kernels} == {("assumed", 4_194_304)}
+    assert {(kernel["call_source"], kernel["flop"]) for kernel in kernels} == {
+        ("assumed", 4_194_304)
+    }
     assert {kernel["call"] for kernel in kernels} == {"scale(4194304)"}
 
 
