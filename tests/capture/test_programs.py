@@ -110,6 +110,11 @@ def main():
     torch.autograd.backward([leaf * 2], [gradient])
     (found,) = torch.autograd.grad([leaf * 2], [leaf], grad_outputs=[gradient])
     assert found.shape == leaf.shape
+    lengths = torch.tensor([30, 34], device="cuda", dtype=torch.int32)
+    generator = torch.Generator(device="cuda").manual_seed(0)
+    drawn = torch.randn((sum(lengths), 128), generator=generator, device="cuda")
+    assert drawn.shape == (64, 128) and drawn.is_cuda and generator.device.type == "cpu"
+    assert torch.empty((lengths.max(), 2)).shape == torch.empty_like(drawn[:34, :2]).shape
     graph = torch.cuda.CUDAGraph()
     in_place = tilelang.compile(plain(T.float16, twice))
     with torch.cuda.graph(graph):

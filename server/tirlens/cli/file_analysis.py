@@ -287,9 +287,9 @@ async def _trace_file(
         return Traced(str(path), "", SourceFile(), result, options)
     text = read.text
     found = source.read(text)
-    untraced = Traced(str(path), text, found, Result(1), options, read.notebook)
     if project_of is path and not arguments.call:
         found = await asyncio.to_thread(pool.calls.with_calls, found, path, options.by_launches)
+    untraced = Traced(str(path), text, found, Result(1), options, read.notebook)
     request = pipeline.analysis_request(1, str(path.absolute()), text, found, options)
     request = replace(request, sys_path=tuple(sys_path))
     if not request.kernels:

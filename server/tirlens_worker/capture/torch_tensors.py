@@ -117,6 +117,13 @@ def _item(tensor: Any) -> Any:
     return 0.0 if tensor.is_floating_point() else 1
 
 
+def _as_number(value: Any) -> Any:
+    """`value`, or its number if it is an integer tensor without dimensions: a size."""
+    if not isinstance(value, torch.Tensor) or value.dim() or value.is_floating_point():
+        return value
+    return _item(value) if _is_shape(value) else value.item()
+
+
 def _values_of(tensor: Any) -> Any:
     if tensor.numel() > _MOST_LISTED:
         raise RuntimeError("the values of a tensor of {:,} elements".format(tensor.numel()))
@@ -256,6 +263,8 @@ class NoGpu(TorchFunctionMode):
 
     def _create(self, func: Any, args: Any, kwargs: Any) -> Any:
         kwargs["device"] = "meta"
+        if not func.__name__.endswith("_like"):
+            args, kwargs = _call(_map, (_as_number, (args, kwargs)), {})
         shape = _call(func, _map(_as_shape, args), _map(_as_shape, kwargs))
         if shape.numel() > SMALL or shape.requires_grad or any(map(_is_shape, args)):
             # Gradients are shapes, and so are the tensors that have some.
@@ -312,6 +321,13 @@ def _without_gpu(func: Any, args: Any, kwargs: Any) -> Tuple[Any, Any]:
     elif any(map(_is_on_gpu, args)):
         args = tuple("cpu" if _is_on_gpu(item) else item for item in args)
     return args, kwargs
+
+
+class _Generator(torch.Generator):
+    """Random numbers of the CPU, also for a GPU."""
+
+    def __new__(cls, device: Any = None) -> Any:
+        return super().__new__(cls, "cpu")
 
 
 def _backward(tensor: Any, *args: Any, **kwargs: Any) -> Any:
@@ -371,6 +387,7 @@ def begin() -> None:
     if hasattr(library, "custom_op"):
         torch_operations.patch_library(library)
     torch.set_default_device = returns(None)
+    torch.Generator = _Generator
     torch.compile = lambda model=None, **_: model if model is not None else lambda inner: inner
     torch.testing.assert_close = returns(None)
     # It does not ask for overrides.
