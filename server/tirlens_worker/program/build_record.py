@@ -162,8 +162,8 @@ class BuildRecord:
         """
         found: Dict[Optional[int], Event] = {}
         for event in self._events:
-            is_shown = event.origin is None or event.origin.expression in self._chosen
-            if is_shown and first_line <= event.line <= last_line:
+            is_displayed = event.origin is None or event.origin.expression in self._chosen
+            if is_displayed and first_line <= event.line <= last_line:
                 found[event.sequence] = event
         if len(found) > 1:
             found.pop(None, None)
