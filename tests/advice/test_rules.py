@@ -260,6 +260,19 @@ def test_a_kernel_without_numbers_gets_no_advice() -> None:
     assert advise(Question(facts, device, report=report)) == ()
 
 
+def test_a_saving_is_from_the_time_that_is_displayed_where_the_lowered_kernel_is_faster() -> None:
+    facts, device = gemm(stages=1), load("h100-sxm")
+    report = analyze(facts, device)
+    changed = asked(facts)["not-pipelined"]
+    assert report.time_s is not None and changed.saving_s is not None
+    for faster_by_s in (0.0, changed.saving_s / 2):
+        shown = report.replace(time_s=report.time_s - faster_by_s)
+        lowered = replace(facts, lowered=(LoweredLaunch("sm_90", 256, 200_000),))
+        found = {one.rule: one for one in advise(Question(lowered, device, report=shown))}
+        left_s = changed.saving_s - faster_by_s
+        assert found["not-pipelined"].saving_s == pytest.approx(left_s)
+
+
 def test_a_saving_compares_sources_also_where_one_was_lowered() -> None:
     facts = gemm(stages=1)
     lowered = replace(facts, lowered=(LoweredLaunch("sm_90", 256, 200_000),))
