@@ -75,7 +75,7 @@ class Measured:
     time_s: float
 
     @cached_property
-    def told(self) -> tuple[float, Mapping[str, Advice]] | None:
+    def evaluated(self) -> tuple[float, Mapping[str, Advice]] | None:
         """The predicted time, and of each rule that speaks the advice that saves most."""
         report = analyze(self.facts, self.device, self.bindings)
         if report.time_s is None:
@@ -112,7 +112,7 @@ class Pair:
 def pairs() -> Iterator[Pair]:
     """Every pair of the measured tables."""
     for rule, first, second in (*_tutorials(), *_searched(), *_swept(), *_schedules()):
-        before, after = first.told, second.told
+        before, after = first.evaluated, second.evaluated
         if before is not None and after is not None:
             advice = before[1].get(rule)
             yield Pair(
@@ -185,7 +185,7 @@ def _swept() -> Iterator[_Change]:
 
 
 def _advised_value(kernel: Measured, rule: str) -> int | None:
-    advice = None if kernel.told is None else kernel.told[1].get(rule)
+    advice = None if kernel.evaluated is None else kernel.evaluated[1].get(rule)
     match None if advice is None else advice.change:
         case Threads(threads=threads):
             return threads

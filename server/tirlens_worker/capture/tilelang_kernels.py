@@ -264,9 +264,9 @@ def _kernel_class(module: Any) -> Any:
 
 
 def _forget_values(array: Any) -> None:
-    forget = sys.modules.get("tirlens_worker.capture.torch_tensors")
-    if forget is not None:
-        forget.forget_values(array)
+    shapes = sys.modules.get("tirlens_worker.capture.torch_shapes")
+    if shapes is not None:
+        shapes.forget_values(array)
 
 
 def _new_array(buffer: Any, sizes: Dict[str, int]) -> Any:

@@ -2,8 +2,7 @@
 
 Tensors of up to `SMALL` elements are on the CPU with their values, so that routing tables and
 sequence lengths can be read.  Larger ones, and all that a kernel computes, are shapes alone
-(torch's ``meta`` device) and take no memory.  Values that are asked of a shape are the ones that
-let most programs continue: comparisons hold, counts are 1, other numbers are 0.
+(torch's ``meta`` device) and take no memory.  `torch_shapes` answers what is asked of these.
 """
 
 # The values of torch, tvm and tilelang have no static types.
@@ -15,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import types
-from typing import Any, Callable, Dict, Iterator, List, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -23,14 +22,19 @@ from torch.overrides import TorchFunctionMode
 from . import origins, torch_operations
 from .answers import returns
 from .other_libraries import is_nothing, nothing
+from .torch_shapes import (
+    HOLDS,
+    OF_SHAPES,
+    as_number,
+    as_shape,
+    forget_values,
+    is_shape,
+    leaves,
+    map_leaves,
+)
 
 SMALL = 1 << 16
 GPU = torch.device("cuda", 0)
-_MOST_LISTED = 1 << 22
-# The attribute of a CPU tensor that a kernel may have written: its values are not known.
-_UNKNOWN = "__tirlens_unknown__"
-# The attribute of a truth value that is not known, for what it is taken as.
-_HOLDS = "__tirlens_holds__"
 
 _CREATING = {
     getattr(torch, name)
@@ -54,140 +58,6 @@ _EQUAL = {torch.allclose, torch.equal, torch.Tensor.allclose, torch.Tensor.equal
 def _is_on_gpu(value: Any) -> bool:
     return isinstance(value, (str, torch.device)) and str(value).startswith("cuda")
 
-
-def _is_shape(value: Any) -> bool:
-    """Whether the values of a tensor are not known."""
-    return isinstance(value, torch.Tensor) and (value.is_meta or hasattr(value, _UNKNOWN))
-
-
-def _as_shape(value: Any) -> Any:
-    """`value` as a shape; a leaf that gets a gradient becomes one itself."""
-    if not isinstance(value, torch.Tensor) or value.is_meta:
-        return value
-    shape = value.detach().to("meta")
-    if not value.requires_grad:
-        return shape
-    shape.requires_grad_(True)
-    if not value.is_leaf or not hasattr(torch.utils, "swap_tensors"):
-        return shape
-    if isinstance(value, torch.nn.Parameter):
-        shape = torch.nn.Parameter(shape)
-    try:
-        torch.utils.swap_tensors(value, shape)
-    except RuntimeError:
-        # Something else holds it.
-        return shape
-    return value
-
-
-def forget_values(value: Any) -> None:
-    """A kernel has been launched with this tensor, and may have written it.
-
-    Integers are lengths and indices as a rule, which kernels read.
-    """
-    if isinstance(value, torch.Tensor) and not value.is_meta and value.is_floating_point():
-        setattr(value, _UNKNOWN, True)
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _leaves(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _leaves(item)
-    else:
-        yield value
-
-
-def _map(function: Callable[[Any], Any], value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        items = [_map(function, item) for item in value]
-        if isinstance(value, list):
-            return items
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    if isinstance(value, dict):
-        return {key: _map(function, item) for key, item in value.items()}
-    return function(value)
-
-
-def _item(tensor: Any) -> Any:
-    if hasattr(tensor, _HOLDS) or tensor.dtype is torch.bool:
-        return bool(getattr(tensor, _HOLDS, False))
-    return 0.0 if tensor.is_floating_point() else 1
-
-
-def _as_number(value: Any) -> Any:
-    """`value`, or its number if it is an integer tensor without dimensions: a size."""
-    if not isinstance(value, torch.Tensor) or value.dim() or value.is_floating_point():
-        return value
-    return _item(value) if _is_shape(value) else value.item()
-
-
-def _values_of(tensor: Any) -> Any:
-    if tensor.numel() > _MOST_LISTED:
-        raise RuntimeError("the values of a tensor of {:,} elements".format(tensor.numel()))
-    return torch.zeros(tensor.shape, dtype=tensor.dtype, device="cpu")
-
-
-def _nonzero(tensor: Any, *_: Any, as_tuple: bool = False, **__: Any) -> Any:
-    """The indices of all elements: which are not zero is not known."""
-    rank, count = max(tensor.dim(), 1), tensor.numel()
-    if as_tuple:
-        return tuple(_empty(count, torch.int64) for _ in range(rank))
-    return torch.empty((count, rank), dtype=torch.int64, device="meta")
-
-
-def _empty(count: int, dtype: Any) -> Any:
-    return torch.empty((count,), dtype=dtype, device="meta")
-
-
-def _getitem(tensor: Any, index: Any) -> Any:
-    """An array by indices; a mask selects all elements."""
-    parts = list(index) if isinstance(index, tuple) else [index]
-    shaped = [part for part in parts if isinstance(part, torch.Tensor)]
-    if not any(part.dtype in (torch.bool, torch.uint8) for part in shaped):
-        return torch.Tensor.__getitem__(_as_shape(tensor), _map(_as_shape, index))
-    replaced: List[Any] = []
-    for part in parts:
-        if isinstance(part, torch.Tensor) and part.dtype in (torch.bool, torch.uint8):
-            replaced += list(_nonzero(part, as_tuple=True))
-        else:
-            replaced.append(_as_shape(part))
-    return torch.Tensor.__getitem__(_as_shape(tensor), tuple(replaced))
-
-
-def _unique(tensor: Any, *_: Any, **options: Any) -> Any:
-    count = tensor.numel()
-    values = _empty(count, tensor.dtype)
-    extra = [name for name in ("return_inverse", "return_counts") if options.get(name)]
-    return (values, *(_empty(count, torch.int64) for _ in extra)) if extra else values
-
-
-_OF_SHAPES: Dict[Any, Callable[..., Any]] = {
-    torch.Tensor.item: _item,
-    torch.Tensor.__bool__: lambda tensor: bool(_item(tensor)),
-    torch.Tensor.__int__: lambda tensor: int(_item(tensor)),
-    torch.Tensor.__index__: lambda tensor: int(_item(tensor)),
-    torch.Tensor.__float__: lambda tensor: float(_item(tensor)),
-    torch.Tensor.data_ptr: lambda tensor: id(tensor) << 20,
-    torch.Tensor.tolist: lambda tensor: _values_of(tensor).tolist(),
-    torch.Tensor.numpy: lambda tensor, **_: _values_of(tensor).numpy(),
-    torch.Tensor.__array__: lambda tensor, *_: _values_of(tensor).numpy(),
-    torch.Tensor.__repr__: lambda tensor, **_: "tensor(..., size={}, dtype={})".format(
-        tuple(tensor.shape), tensor.dtype
-    ),
-    torch.Tensor.__format__: lambda tensor, spec: (
-        format(_item(tensor), spec) if tensor.dim() == 0 else "tensor(...)"
-    ),
-    torch.Tensor.nonzero: _nonzero,
-    torch.nonzero: _nonzero,
-    torch.masked_select: lambda tensor, mask, **_: _empty(tensor.numel(), tensor.dtype),
-    torch.Tensor.masked_select: lambda tensor, mask: _empty(tensor.numel(), tensor.dtype),
-    torch.unique: _unique,
-    torch.Tensor.unique: _unique,
-    torch.Tensor.__getitem__: _getitem,
-}
 
 _TORCH_ITSELF = ("torch._refs", "torch._prims", "torch._decomp", "torch._meta_registrations")
 _real_device = torch.Tensor.device.__get__  # type: ignore[attr-defined]
@@ -227,7 +97,7 @@ class NoGpu(TorchFunctionMode):
         kwargs = dict(kwargs or {})
         if func is torch.device or _is_torch(origins.caller()):
             return func(*args, **kwargs)
-        if any(map(is_nothing, _leaves((args, kwargs)))):
+        if any(map(is_nothing, leaves((args, kwargs)))):
             return nothing()
         if func in _CALLING_BACK:
             return self._call_back(_CALLING_BACK[func], args, kwargs)
@@ -242,13 +112,13 @@ class NoGpu(TorchFunctionMode):
             kwargs.pop("generator")
         kwargs.pop("pin_memory", None)
         if func is torch.Tensor.requires_grad_ and args[1:2] != (False,):
-            return _call(_as_shape, (_call(func, args, kwargs),), {})
+            return _call(as_shape, (_call(func, args, kwargs),), {})
         if func in _CREATING:
             return self._create(func, args, kwargs)
         args, kwargs = _without_gpu(func, args, kwargs)
         if func is torch.Tensor.to and len(args) == 1 and not kwargs:
             return args[0]
-        if any(map(_is_shape, _leaves((args, kwargs)))):
+        if any(map(is_shape, leaves((args, kwargs)))):
             return self._of_shapes(func, args, kwargs)
         return self._of_values(func, args, kwargs)
 
@@ -264,9 +134,9 @@ class NoGpu(TorchFunctionMode):
     def _create(self, func: Any, args: Any, kwargs: Any) -> Any:
         kwargs["device"] = "meta"
         if not func.__name__.endswith("_like"):
-            args, kwargs = _call(_map, (_as_number, (args, kwargs)), {})
-        shape = _call(func, _map(_as_shape, args), _map(_as_shape, kwargs))
-        if shape.numel() > SMALL or shape.requires_grad or any(map(_is_shape, args)):
+            args, kwargs = _call(map_leaves, (as_number, (args, kwargs)), {})
+        shape = _call(func, map_leaves(as_shape, args), map_leaves(as_shape, kwargs))
+        if shape.numel() > SMALL or shape.requires_grad or any(map(is_shape, args)):
             # Gradients are shapes, and so are the tensors that have some.
             return shape
         try:
@@ -276,18 +146,18 @@ class NoGpu(TorchFunctionMode):
             return shape
 
     def _of_shapes(self, func: Any, args: Any, kwargs: Any) -> Any:
-        known = _OF_SHAPES.get(func)
+        known = OF_SHAPES.get(func)
         if known is not None:
             return _call(known, args, kwargs)
         first = args[0] if args else None
-        args, kwargs = _map(_as_shape, args), _map(_as_shape, kwargs)
+        args, kwargs = map_leaves(as_shape, args), map_leaves(as_shape, kwargs)
         result = _call(func, args, kwargs)
         if isinstance(first, torch.Tensor) and result is args[0]:
             # An operation in place on a tensor with values: they are not known any more.
             forget_values(first)
             return first
         if func in _TRUE_IF_UNKNOWN and isinstance(result, torch.Tensor):
-            setattr(result, _HOLDS, True)
+            setattr(result, HOLDS, True)
         return result
 
     def _of_values(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -295,10 +165,10 @@ class NoGpu(TorchFunctionMode):
             result = _call(func, args, kwargs)
         except NotImplementedError:
             # The CPU does not compute with all types that GPUs have.
-            args, kwargs = _map(_as_shape, args), _map(_as_shape, kwargs)
+            args, kwargs = map_leaves(as_shape, args), map_leaves(as_shape, kwargs)
             return _call(func, args, kwargs)
         if isinstance(result, torch.Tensor) and result.numel() > 64 * SMALL:
-            return _as_shape(result)
+            return as_shape(result)
         return result
 
 
@@ -356,10 +226,10 @@ def _with_shapes_of_gradients(function: Any, position: int, name: str) -> Any:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) > position:
-            gradients = _call(_map, (_as_shape, args[position]), {})
+            gradients = _call(map_leaves, (as_shape, args[position]), {})
             args = (*args[:position], gradients, *args[position + 1 :])
         elif name in kwargs:
-            kwargs = dict(kwargs, **{name: _call(_map, (_as_shape, kwargs[name]), {})})
+            kwargs = dict(kwargs, **{name: _call(map_leaves, (as_shape, kwargs[name]), {})})
         return inner(*args, **kwargs)
 
     return call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.memory.dram_traffic import (
+from tirlens.model.gpu.memory.block_distances import (
     block_distance,
     block_strides,
     has_no_sequential_loop,

@@ -13,15 +13,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tirlens.hardware.spec import Device
-from tirlens_counting.expressions import UnknownValueError, evaluate
-from tirlens_worker.facts import Buffer, Expr
 
 from ...constants import constant
-from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext, dtype_bytes
 from ...tree.node import StatementCost
+from .block_distances import block_distance, block_strides, has_no_sequential_loop
+from .compulsory_traffic import min_dram_bytes
 from .global_accesses import GlobalAccess
 from .l2_sharing import (
     WRITTEN_BETWEEN_READS_FRACTION,
@@ -31,7 +30,6 @@ from .l2_sharing import (
     fetched_bytes,
     miss_probability,
 )
-from .tile_sequences import AXES
 
 #: Bytes by leaf, without leaves that move none.
 BytesByLeaf = Mapping[StatementCost, float]
@@ -285,129 +283,3 @@ def _distribute(
     for entry, weight in zip(group, weights, strict=True):
         part = weight / total if total else 1 / len(group)
         table[entry.node] = table.get(entry.node, 0.0) + amount * part
-
-
-def min_dram_bytes(
-    group: Sequence[GlobalAccess], entries: Sequence[GlobalAccess], distinct: Mapping[str, int]
-) -> float:
-    """The compulsory DRAM bytes of a group of accesses to one array.
-
-    The accesses of a group touch about the same bytes, except those at data-dependent offsets.  If
-    the group is all that touches the array, the array's exact footprint is a lower bound.
-    """
-    least = max(entry.compulsory_bytes for entry in group)
-    # An array smaller than one of its accesses has a size that is not known.
-    room = group[0].array_bytes if group[0].array_bytes >= least else math.inf
-    least = max(least, min(_disjoint_bytes(group), room), min(_distinct_offset_bytes(group), room))
-    if all(entry.has_data_offset for entry in group):
-        parts = sum(entry.compulsory_bytes for entry in group)
-        least = max(least, min(parts, group[0].array_bytes))
-    name = group[0].access.buffer
-    if sum(entry.access.buffer == name for entry in entries) == len(group):
-        return max(least, distinct.get(name, 0))
-    return least
-
-
-def _disjoint_bytes(group: Sequence[GlobalAccess]) -> float:
-    """The bytes of accesses that are disjoint within every block, such as halves of a row.
-
-    0 where they may overlap with those of other blocks.
-    """
-    stride = group[0].block_stride_bytes
-    pieces: list[float] = []
-    end = -math.inf
-    starts = [(_start_in_stride(entry), entry) for entry in group]
-    for begin, entry in sorted(starts, key=lambda context: (context[0], -context[1].block_bytes)):
-        ends = begin + entry.block_bytes
-        if math.isnan(begin) or entry.block_stride_bytes != stride or (stride and ends > stride):
-            return 0.0
-        if begin >= end:
-            pieces.append(entry.compulsory_bytes)
-        else:
-            pieces[-1] = max(pieces[-1], entry.compulsory_bytes)
-        end = max(end, ends)
-    return sum(pieces)
-
-
-def _start_in_stride(entry: GlobalAccess) -> float:
-    """The start of the first block's access in bytes, modulo the stride between blocks."""
-    if (
-        entry.start_elements is None
-        or entry.block_stride_bytes is None
-        or entry.offset_loads
-        or entry.has_data_offset
-    ):
-        return math.nan
-    begin = entry.start_elements * dtype_bytes(entry.buffer.dtype)
-    return begin % entry.block_stride_bytes if entry.block_stride_bytes else begin
-
-
-def _distinct_offset_bytes(group: Sequence[GlobalAccess]) -> float:
-    """The bytes of accesses at different constant distances from offsets that are loaded.
-
-    0 where an offset is not loaded, or a distance is not known.
-    """
-    starts: dict[tuple[Any, ...], float] = {}
-    for entry in group:
-        if not entry.offset_loads or entry.start_elements is None:
-            return 0.0
-        context = (entry.start_elements, *entry.offset_loads)
-        starts[context] = max(starts.get(context, 0.0), entry.compulsory_bytes)
-    return sum(starts.values())
-
-
-_NOT_SEQUENTIAL = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
-
-
-def has_no_sequential_loop(context: LoopContext) -> bool:
-    """Whether no sequential loop encloses a statement."""
-    return all(loop.kind in _NOT_SEQUENTIAL for loop in context.loops)
-
-
-def block_strides(
-    indices: Sequence[Expr], buffer: Buffer, context: LoopContext
-) -> tuple[float, float, float] | None:
-    """The distance in elements between the starts of neighbouring blocks along x, y and z."""
-    grid = {AXES.get(loop.tag or ""): loop.var for loop in context.loops if loop.kind in GRID_KINDS}
-    first = _element_offset(indices, buffer, context, context.first_values)
-    if first is None:
-        return None
-    strides = [0.0, 0.0, 0.0]
-    for axis, name in grid.items():
-        if axis is None or name not in context.first_values:
-            continue
-        values = {**context.first_values, name: context.first_values[name] + 1}
-        moved = _element_offset(indices, buffer, context, values)
-        if moved is None:
-            return None
-        strides[axis] = moved - first
-    return strides[0], strides[1], strides[2]
-
-
-def _element_offset(
-    indices: Sequence[Expr], buffer: Buffer, context: LoopContext, values: Mapping[str, Any]
-) -> float | None:
-    try:
-        flat = 0.0
-        for size, index in zip(buffer.shape, indices, strict=True):
-            flat = flat * evaluate(context.resolve(size), values) if flat else 0.0
-            flat += evaluate(context.resolve(index), values)
-        return flat
-    except (UnknownValueError, TypeError, ValueError, ZeroDivisionError):
-        return None
-
-
-def block_distance(
-    elements: float, strides: tuple[float, float, float], grid: Sequence[int]
-) -> int:
-    """The distance in launch order to the block that starts `elements` later."""
-    extents = (*grid, 1, 1, 1)[:3]
-    later = (1, extents[0], extents[0] * extents[1])
-    found = 0
-    for axis in sorted(range(3), key=lambda axis: -abs(strides[axis])):
-        stride = strides[axis]
-        number = int(elements / stride) if stride else 0
-        if abs(number) < extents[axis]:  # beyond the grid: another row of the same block
-            elements -= number * stride
-            found += number * later[axis]
-    return found
