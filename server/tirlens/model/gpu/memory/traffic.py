@@ -3,7 +3,8 @@
 * Issued bytes are exact counts.
 * L2 bytes: tile copies, TMA and cp.async bypass L1.  Loads of threads move whole 32-byte sectors
   for the lanes of a warp; data that the threads of a block share is loaded once while it fits L1.
-* DRAM bytes: `dram_traffic`, `compulsory_traffic` and `l2_sharing`.  A kernel whose data fits in L2 loads each byte once.
+* DRAM bytes: `dram_traffic`, `compulsory_traffic` and `l2_sharing`.  A kernel whose data fits in
+  L2 loads each byte once.
 * Written bytes reach DRAM once, however often they are written, while they fit in L2.
 """
 
