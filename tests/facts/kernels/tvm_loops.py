@@ -79,6 +79,22 @@ def windows(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
 #               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ store A[((i * 16) + y), ((j * 16) + x)] -> B[((i * 16) + y), ((j * 16) + x)]
 
 
+@T.prim_func(s_tir=True, check_well_formed=False)
+def symbolic_windows(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
+# ^ kernel symbolic_windows
+    pitch, start = T.int32(), T.int32()
+    for i, j in T.grid(4, 4):
+#   ^ serial i 4
+#   ^ serial j 4
+        with T.sblock("tile"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A_tile = T.match_buffer(A[vi * 16 : vi * 16 + 16, vj * 16 : vj * 16 + 16], (16, 16), strides=[pitch, 1], elem_offset=start)
+            for y in range(16):
+#           ^ serial y 16
+                B[pitch - 64, start] = A_tile[y, 0]
+#               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ store A[((i * 16) + y), (j * 16)] -> B[0, (((i * 16) * 64) + (j * 16))]
+
+
 @T.prim_func(s_tir=True)
 def guards(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"), n: T.int32):
 # ^ kernel guards variable n

@@ -47,6 +47,11 @@ class Names:
         self.values[dialect.key(var)] = name
         return name
 
+    def define_unbound(self, var: Any, value: Expr) -> None:
+        """Make `var` a name for `value` unless it has a value."""
+        if dialect.key(var) not in self.values:
+            self.define(var, value)
+
     def value(self, var: Any) -> Expr:
         """The value of `var`; an unbound one becomes a shape variable."""
         found = self.values.get(dialect.key(var))

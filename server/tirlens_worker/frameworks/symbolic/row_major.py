@@ -34,6 +34,18 @@ def _corner(shape: Tuple[int, ...], offset: Expr) -> Tuple[Expr, ...]:
     return tuple(reversed(corner))
 
 
+def strides(buffer: Buffer) -> Tuple[Expr, ...]:
+    """The strides of an array in elements; row-major where none are declared."""
+    if buffer.strides:
+        return buffer.strides
+    found: List[Expr] = []
+    stride: Expr = 1
+    for size in reversed(buffer.shape):
+        found.append(stride)
+        stride = times(size, stride)
+    return tuple(reversed(found))
+
+
 def corner_offset(region: Region) -> Expr:
     """The linear offset in elements of the corner of `region` in a row-major array."""
     total: Expr = 0

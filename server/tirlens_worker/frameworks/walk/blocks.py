@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from ...facts import Branch, Expr
-from ...ops.build import plus
+from ...ops import Region
+from ...ops.build import plus, times
 from ..ir import dialect
 from ..locations.spans import Locator
 from ..passes.storage_compaction import Storage
 from ..reading.expression_cost import Readers
 from ..state.arrays import Window
+from ..symbolic import row_major
 from ..symbolic.expression_text import text
 from .builder import NodeBuilder, Nodes
 from .thread_loops import ThreadLoops
@@ -103,6 +105,8 @@ class Blocks:
     def _declare_window(self, match: Any) -> None:
         """A block's match_buffer: the same elements under other indices."""
         region = self._regions.region(match.source)
+        if region is not None:
+            self._bind_layout(match.buffer, region)
         known = self._expressions.declare(match.buffer)
         if region is None:
             return
@@ -126,6 +130,22 @@ class Blocks:
                 for low, dim in outer
             )
         windows[known] = Window(source, corners)
+
+    def _bind_layout(self, window: Any, region: Region) -> None:
+        """The variables in a window's shape, strides and offset: those of the region it shows.
+
+        TVM's ``LowerMatchBuffer`` binds them so, from the last dimension on.
+        """
+        strides = row_major.strides(region.buffer)
+        offset = region.buffer.element_offset
+        for low, stride in zip(region.indices, strides):
+            offset = plus(offset, times(low, stride))
+        pairs = [(getattr(window, "elem_offset", None), offset)]
+        pairs += zip(reversed(window.shape), reversed(region.extents))
+        pairs += zip(reversed(window.strides or ()), reversed(strides))
+        for symbol, value in pairs:
+            if dialect.kind(symbol) in ("Var", "SizeVar"):
+                self._state.names.define_unbound(symbol, value)
 
     def _declare_reducers(self, annotations: Any) -> None:
         """``T.alloc_reducer``: the operation of each reducer, which the block's annotation has."""
