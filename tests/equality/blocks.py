@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ class Blocks(Threads):
     """What a block does around its body."""
 
     reducers: dict[str, str]
+    layout: Callable[[Any, Points], tuple[list, Any]]
 
     def _asked(self, at: Points, *nodes: Any) -> Iterator[tuple[Points, Any]]:
         raise NotImplementedError
@@ -49,6 +50,7 @@ class Blocks(Threads):
             self.allocate(buffer, at)
         for match in block.match_buffers:
             self.owners[ir.key(match.buffer)] = match.source
+            self._bind_layout(match, at)
         annotations = dict(block.annotations.items())
         if "cluster_dims" in annotations:
             self.cluster = [int(size) for size in annotations["cluster_dims"]]
@@ -64,6 +66,18 @@ class Blocks(Threads):
         if block.init is not None:
             self._init(block, at)
         return self.statement(block.body, at)
+
+    def _bind_layout(self, match: Any, at: Points) -> None:
+        """Binds the variables in the layout of a window, as TVM's LowerMatchBuffer does."""
+        strides, start = self.layout(ir.buffer_of(match.source), at)
+        corner = zip(match.source.region, strides, strict=True)
+        start += sum(self.known(side.min, at) * stride for side, stride in corner)
+        symbols = reversed(match.buffer.strides)
+        pairs = [(match.buffer.elem_offset, start)]
+        pairs += zip(symbols, reversed(strides), strict=False)
+        for symbol, value in pairs:
+            if ir.kind(symbol) in ("Var", "SizeVar"):
+                at.columns[ir.key(symbol)] = value
 
     def _init(self, block: Any, at: Points) -> None:
         axes = [axis for axis in block.iter_vars if int(axis.iter_type) == _REDUCTION]
