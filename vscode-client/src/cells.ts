@@ -2,8 +2,6 @@ import {
   commands,
   NotebookCellKind,
   Range,
-  Selection,
-  TextEditorRevealType,
   Uri,
   window,
   workspace,
@@ -54,14 +52,12 @@ export function editorsOf(uri: string): TextEditor[] {
 
 /** Places the cursor in a document or a cell. */
 export async function goTo(uri: Uri, at: Position, viewColumn?: ViewColumn): Promise<void> {
-  const column = viewColumn === undefined ? {} : { viewColumn };
+  const options = { selection: new Range(at, at), ...(viewColumn === undefined ? {} : { viewColumn }) };
   if (uri.scheme === CELL) {
-    await commands.executeCommand("vscode.open", uri, { ...column, selection: new Range(at, at) });
+    await commands.executeCommand("vscode.open", uri, options);
     return;
   }
-  const editor = await window.showTextDocument(uri, column);
-  editor.selection = new Selection(at, at);
-  editor.revealRange(new Range(at, at), TextEditorRevealType.InCenterIfOutsideViewport);
+  await window.showTextDocument(uri, options);
 }
 
 function notebookOf({ uri }: TextDocument): NotebookDocument | undefined {

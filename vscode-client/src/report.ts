@@ -21,6 +21,11 @@ import { SERVER, type AdviceEdit, type Report } from "./protocol";
 
 const SCRIPT = "report.js";
 const STYLE = "report.css";
+/**
+ * VS Code looks four times a second whether a panel has the focus. What it finds about the click on
+ * a line may arrive when the editor already has it, and then makes the panel the active one.
+ */
+const LATE_FOCUS_MS = 500;
 /** How long after a change of the text the page says so. */
 const STALE_DELAY_MS = 300;
 
@@ -169,7 +174,7 @@ export class Reports implements Disposable {
         await this.fill();
         break;
       case "reveal":
-        await reveal(this.uri, message.line);
+        await this.reveal(message.line);
         break;
       case "apply":
         await this.apply(message.rule, message.line);
@@ -198,6 +203,29 @@ export class Reports implements Disposable {
     }
   }
 
+  private async reveal(line: number): Promise<void> {
+    const { uri, line: row } = place(this.uri, line);
+    await this.goTo(uri, new Position(row - 1, 0));
+  }
+
+  /** Places the cursor in the text, which then has the focus. */
+  private async goTo(uri: Uri, at: Position): Promise<void> {
+    const column = columnOf(this.uri);
+    await goTo(uri, at, column);
+    if (this.panel?.active) {
+      await goTo(uri, at, column);
+    }
+    const late = this.panel?.onDidChangeViewState(({ webviewPanel }) => {
+      if (webviewPanel.active) {
+        late?.dispose();
+        void goTo(uri, at, column);
+      }
+    });
+    setTimeout(() => {
+      late?.dispose();
+    }, LATE_FOCUS_MS);
+  }
+
   /** Writes an advice into the text, which the user can undo. */
   private async apply(rule: string, line: number): Promise<void> {
     const edit = await this.server.run<AdviceEdit | null>(SERVER.adviceEdit, this.uri, rule, line);
@@ -210,13 +238,8 @@ export class Reports implements Disposable {
     const changes = new WorkspaceEdit();
     changes.replace(document.uri, new Range(...start, ...end), edit.newText);
     await workspace.applyEdit(changes);
-    await goTo(document.uri, new Position(...start), columnOf(this.uri));
+    await this.goTo(document.uri, new Position(...start));
   }
-}
-
-async function reveal(uri: string, line: number): Promise<void> {
-  const found = place(uri, line);
-  await goTo(found.uri, new Position(found.line - 1, 0), columnOf(uri));
 }
 
 function columnOf(uri: string): ViewColumn {
