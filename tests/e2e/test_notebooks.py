@@ -88,6 +88,14 @@ def test_cells_in_order(client: Client, tmp_path: Path, tvm_python: Path) -> Non
     assert hover is not None
     assert "FLOP" in hover
     assert client.hover(last, 0, 0) is None
+    # Lines in texts are those of a cell, whose number counts notes.
+    whole = client.hover(kernel, 1, 6)
+    assert whole is not None
+    assert "| cell 3:5 |" in whole
+    [file] = client.command("tirlens.reportPage", uri, {})["files"]
+    assert file["cells"] == [[1, 0], [3, 2], [4, 2 + len(SCALE.splitlines()) + 1]]
+    places = {row["line"]: row["place"] for row in file["kernels"][0]["rows"]}
+    assert places[7] == "cell 3:5"
     assert client.diagnostics(imports) == client.diagnostics(kernel) == []
     found = client.diagnostics(last)
     assert [item["range"]["start"]["line"] for item in found] == [1], found

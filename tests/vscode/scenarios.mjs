@@ -396,7 +396,9 @@ function scenariosOfTrusted(window) {
       // The kernel's own line, which any report of it has: below three lines of the cell above.
       const { cells } = JSON.parse(await readFile(join(given.folder, notebook.file), "utf8"));
       const own = [cells[2].source].flat().join("").split("\n").findIndex((line) => line.startsWith("def matmul"));
-      await frame.locator(`[data-line='${3 + own + 1}']`).first().click();
+      const link = frame.locator(`[data-line='${3 + own + 1}']`).first();
+      assert.equal(await link.innerText(), `cell 3, line ${own + 1}`);
+      await link.click();
       await window.notice(/Cell 3 of 4/);
       await until("the cursor on its line", 10 * SECONDS, async () => {
         const marked = window.page.locator(".notebook-editor .monaco-editor.focused .view-overlays > div");

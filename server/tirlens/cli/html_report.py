@@ -8,6 +8,7 @@ from time import localtime, strftime
 
 from tirlens.cli.file_analysis import Traced
 from tirlens.ide import labels
+from tirlens.ide.notebook_file import NO_CELLS
 from tirlens.ide.report_page import FileView, Page, page_data, static_page
 from tirlens.pipeline import FileReport
 from tirlens.pipeline.kernel_views import kernel_views
@@ -53,6 +54,7 @@ def _file_view(file: FileReport, traced: Traced, detailed: Sequence[int]) -> Fil
         origin=_origin(file),
         problems=[*problems, *needs],
         text=traced.text if file.kernels else None,
+        cells=traced.notebook or NO_CELLS,
     )
 
 

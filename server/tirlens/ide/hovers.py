@@ -9,9 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tirlens.ide import call_text, counters, entries, labels, lenses, sizes, tables, terms, verdicts
+from tirlens.ide import (
+    call_text,
+    counters,
+    entries,
+    labels,
+    lenses,
+    places,
+    sizes,
+    tables,
+    terms,
+    verdicts,
+)
 from tirlens.ide.escaping import code, prose
 from tirlens.ide.history import NO_HISTORY, History
+from tirlens.ide.notebook_file import NO_CELLS, CellPlaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,32 +50,36 @@ def hover(
     line: int,
     column: int,
     history_of: Callable[[KernelReport], History] = lambda _: NO_HISTORY,
+    cells: CellPlaces = NO_CELLS,
 ) -> Hover | None:
     """The hover at a position of the analysed text (1-based line, 0-based column).
+
+    Lines of a notebook's text are named by its `cells`.
 
     The `def` of a kernel has the kernel's hover, a line of its body that of `entries.entry_at`.
     """
     for report in reports:
         if report.span.line == line:
             same = [other for other in reports if other.span.line == line]
-            return Hover(
-                report.span, "\n\n---\n\n".join(kernel(other, history_of(other)) for other in same)
-            )
+            texts = (kernel(other, history_of(other), cells) for other in same)
+            return Hover(report.span, "\n\n---\n\n".join(texts))
     for report in reports:
         found = entries.entry_at(report.loops, line, column)
         if found is not None:
-            return Hover(found.span, node(found, report))
+            return Hover(found.span, node(found, report, cells))
     return None
 
 
-def kernel(report: KernelReport, history: History = NO_HISTORY) -> str:
+def kernel(
+    report: KernelReport, history: History = NO_HISTORY, cells: CellPlaces = NO_CELLS
+) -> str:
     """The whole kernel, and what its time is compared with."""
     if not report.has_counts:
         titles = (prose(part.title) for part in lenses.parts(report))
         return f"**{prose(report.name)}**: " + ", ".join(titles)
     sections = [
         _verdict(report),
-        breakdown(list(_leaves(report)), report.time_s),
+        breakdown(list(_leaves(report)), report.time_s, cells),
         _advice(report, None),
         history.description_of(report),
         prose(report.bound_reason and f"{report.bound_reason}."),
@@ -74,7 +90,7 @@ def kernel(report: KernelReport, history: History = NO_HISTORY) -> str:
     return "\n\n".join(section for section in sections if section)
 
 
-def node(cost: BreakdownEntry, report: KernelReport) -> str:
+def node(cost: BreakdownEntry, report: KernelReport, cells: CellPlaces = NO_CELLS) -> str:
     """One loop or operation."""
     verdict = f"**{code(cost.label)}**: {labels.time_or_overlap(cost)}"
     if cost.time_s and cost.share is not None:
@@ -90,10 +106,10 @@ def node(cost: BreakdownEntry, report: KernelReport) -> str:
     ]
     sections = [
         verdict + ".",
-        breakdown(cost.children, cost.time_s),
+        breakdown(cost.children, cost.time_s, cells),
         _advice(report, cost.span),
         counters.line(cost, report),
-        _sites(cost),
+        _sites(cost, cells),
         assumptions(report),
         caveats(notes),
     ]
@@ -114,7 +130,9 @@ def needs(item: NeedsArguments, is_searching: bool) -> Hover:
     return Hover(item.span, f"**{code(item.kernel)}**: {text}")
 
 
-def breakdown(costs: Sequence[BreakdownEntry], total_s: float | None) -> str:
+def breakdown(
+    costs: Sequence[BreakdownEntry], total_s: float | None, cells: CellPlaces = NO_CELLS
+) -> str:
     """The table of the parts of `total_s`, the most expensive first, with a row for the rest."""
     if not costs:
         return ""
@@ -123,14 +141,14 @@ def breakdown(costs: Sequence[BreakdownEntry], total_s: float | None) -> str:
     lines = [f"| {' | '.join(heads)} |", "|---|--:|--:|--:|---|"]
     displayed = ordered if len(ordered) <= _ROWS else ordered[: _ROWS - 1]
     for cost in displayed:
-        cells = (
+        texts = (
             code(cost.label),
-            _line(cost),
+            _line(cost, cells),
             labels.time_or_overlap(cost),
             labels.percent(cost.share),
             verdicts.unit(cost),
         )
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(f"| {' | '.join(texts)} |")
     rest = len(ordered) - len(displayed)
     if rest:
         times = [cost.time_s for cost in displayed]
@@ -178,9 +196,9 @@ def _leaves(report: KernelReport) -> Iterator[BreakdownEntry]:
             yield cost
 
 
-def _line(cost: BreakdownEntry) -> str:
-    """Where `cost` is written: ``38``, or ``common.py:38`` in another file."""
-    return prose(tables.place(cost.sites[-1] if cost.sites else cost.span))
+def _line(cost: BreakdownEntry, cells: CellPlaces) -> str:
+    """Where `cost` is written: ``38``, ``cell 3:12``, or ``common.py:38`` in another file."""
+    return prose(tables.place(cells.in_cell(cost.sites[-1] if cost.sites else cost.span)))
 
 
 def _call_source(report: KernelReport) -> str:
@@ -193,14 +211,15 @@ def _call_source(report: KernelReport) -> str:
     return f"{terms.call_source(report.call_source)} {link}{tables.launches(report)}"
 
 
-def _sites(cost: BreakdownEntry) -> str:
+def _sites(cost: BreakdownEntry, cells: CellPlaces) -> str:
     """Where a line of a macro is written, and where the macro is called."""
     if len(cost.sites) < 2:
         return ""
-    places = [
-        f"line {site.line}" + (f" of {code(site.file)}" if site.file else "") for site in cost.sites
+    named = [
+        places.at_line(cells.in_cell(site)) + (f" of {code(site.file)}" if site.file else "")
+        for site in cost.sites
     ]
-    return "Called at " + ", written at ".join((places[0], places[-1])) + "."
+    return "Called at " + ", written at ".join((named[0], named[-1])) + "."
 
 
 def _advice(report: KernelReport, span: Span | None) -> str:

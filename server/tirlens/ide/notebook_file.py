@@ -30,19 +30,16 @@ class CellSpan(Span):
 
 
 @dataclass(frozen=True)
-class NotebookFile:
-    """The text of a notebook's Python cells.
+class CellPlaces:
+    """The places of a notebook's Python cells in its text.
 
     Attributes
     ----------
-    text
-        As `join_cells` makes it.
     cells
         For each Python cell its number, and how many lines of the text are above it.
     """
 
-    text: str
-    cells: Sequence[tuple[int, int]]
+    cells: Sequence[tuple[int, int]] = ()
 
     def in_cell(self, span: Span) -> Span:
         """A span of the text as one of its cell; spans of other files stay."""
@@ -53,6 +50,17 @@ class NotebookFile:
         values = {field.name: getattr(span, field.name) for field in fields(Span)}
         values |= {"line": span.line - offset, "end_line": max(span.end_line - offset, 1)}
         return CellSpan(**values, cell=number)
+
+
+#: Of a file that is no notebook.
+NO_CELLS = CellPlaces()
+
+
+@dataclass(frozen=True)
+class NotebookFile(CellPlaces):
+    """The text of a notebook's Python cells, as `join_cells` makes it."""
+
+    text: str = ""
 
 
 def read_notebook(content: str) -> NotebookFile:
@@ -77,7 +85,7 @@ def read_notebook(content: str) -> NotebookFile:
         raise NotebookError(f"is a notebook of the language {language[:80]}, not Python")
     cells = [Cell("", 0, text) for _, text in found]
     places = zip((number for number, _ in found), offsets(cells), strict=True)
-    return NotebookFile(join_cells(cells), tuple(places))
+    return NotebookFile(tuple(places), join_cells(cells))
 
 
 def _source(cell: Any) -> str:

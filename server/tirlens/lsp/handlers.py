@@ -105,6 +105,7 @@ def _add_documents(server: Server) -> None:
         text = server.notebooks.open(notebook, params.cell_text_documents)
         path = convert.path_below(notebook.uri, server.workspace.root_path)
         server.session.open(notebook.uri, path, notebook.version, text)
+        server.session.place_cells(notebook.uri, server.notebooks.places(notebook.uri))
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
     def notebook_did_change(params: types.DidChangeNotebookDocumentParams) -> None:
@@ -112,6 +113,7 @@ def _add_documents(server: Server) -> None:
         if cells is not None:
             text, gone = server.notebooks.change(uri, cells, server.client.encoding)
             server.session.change(uri, params.notebook_document.version, text)
+            server.session.place_cells(uri, server.notebooks.places(uri))
             server.client.clear_diagnostics(gone)
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)

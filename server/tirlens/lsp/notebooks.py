@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from tirlens.ide.document_text import apply
+from tirlens.ide.notebook_file import NO_CELLS, CellPlaces
 from tirlens.ide.notebook_text import Cell, join_cells, offsets
 from tirlens.lsp import convert
 
@@ -97,6 +98,16 @@ class Notebooks:
             if cell.lines
         ]
         return Parts(document, found)
+
+    def places(self, uri: str) -> CellPlaces:
+        """The numbers of the Python cells of a notebook among all its cells."""
+        cells = self._cells.get(uri)
+        if cells is None:
+            return NO_CELLS
+        numbered = enumerate(zip(cells, offsets(cells), strict=True), 1)
+        return CellPlaces(
+            tuple((number, above) for number, (cell, above) in numbered if cell.lines)
+        )
 
     def open(
         self, notebook: types.NotebookDocument, texts: Sequence[types.TextDocumentItem]

@@ -23,9 +23,8 @@ logger = logging.getLogger(__name__)
 
 _NOTEBOOKS = types.NotebookDocumentSyncOptions(
     notebook_selector=[
-        types.NotebookDocumentFilterWithCells(
+        types.NotebookDocumentFilterWithNotebook(
             notebook=types.NotebookDocumentFilterNotebookType(notebook_type="jupyter-notebook"),
-            cells=[types.NotebookCellLanguage(language="python")],
         )
     ],
     save=True,

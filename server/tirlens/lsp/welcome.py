@@ -85,10 +85,8 @@ def capabilities(encoding: str) -> dict[str, Any]:
         "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
         "notebookDocumentSync": {
             "notebookSelector": [
-                {
-                    "notebook": {"notebookType": "jupyter-notebook"},
-                    "cells": [{"language": "python"}],
-                }
+                # With its notes: they count in the numbers of the cells.
+                {"notebook": {"notebookType": "jupyter-notebook"}}
             ],
             "save": True,
         },

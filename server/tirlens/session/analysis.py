@@ -20,6 +20,7 @@ from tirlens.ide.history import (
 )
 from tirlens.ide.line_changes import line_times
 from tirlens.ide.line_map import LineMap
+from tirlens.ide.notebook_file import NO_CELLS, CellPlaces
 from tirlens.ide.unselected import Unselected, unselected_functions
 from tirlens.settings import DEFAULT_LENS_PARTS
 
@@ -146,9 +147,9 @@ class Analysis:
         marked = [kernel for kernel in self.reading.source.kernels if kernel.is_marked]
         return [report for kernel in marked for report in self.reports_of(kernel)]
 
-    def hover(self, line: int, column: int) -> Hover | None:
+    def hover(self, line: int, column: int, cells: CellPlaces = NO_CELLS) -> Hover | None:
         """The hover at a position of the analysed text (1-based line, 0-based column)."""
-        found = hovers.hover(self.report.kernels, line, column, self.history_of)
+        found = hovers.hover(self.report.kernels, line, column, self.history_of, cells)
         if found is not None:
             return found
         heads = (item for _, item in self._unselected if item.span.line == line)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tirlens.ide.document_text import split_lines
 from tirlens.ide.line_map import LineMap
+from tirlens.ide.notebook_file import NO_CELLS, CellPlaces
 from tirlens.settings import Settings
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Document:
         Whether it was opened and is not analysed until it is saved or the user asks for it.
     device, calls
         The device and the calls by kernel that the user has chosen.
+    cells
+        Those of a notebook, whose lines are named by them.
     """
 
     uri: str
@@ -62,6 +65,7 @@ class Document:
     saved_at_s: float = 0.0
     saved_version: int = 0
     baseline: Version | None = None
+    cells: CellPlaces = NO_CELLS
     _lines: tuple[str, list[str]] | None = None
     _hints: tuple[Analysis, Display, list[Hint]] | None = None
     _maps: dict[int, tuple[str, Reading, LineMap]] = field(

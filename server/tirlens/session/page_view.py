@@ -54,6 +54,7 @@ class PageView:
         self._analysis = analysis
         self._name, self._path = document.path.name, str(document.path)
         self._device = document.device or ""
+        self._cells = document.cells
         self._is_stale = document.text != analysis.reading.text
 
     def page(self, request: PageRequest, with_text: bool = False) -> Page:
@@ -79,6 +80,7 @@ class PageView:
                 for problem in analysis.report.problems
             ],
             text=analysis.reading.text if with_text else None,
+            cells=self._cells,
         )
         return Page(self._name, [file], self._choices(request))
 

@@ -24,6 +24,7 @@ from tirlens.settings import DETAILS, Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tirlens.ide.notebook_file import CellPlaces
     from tirlens.session.configuration import Configuration
     from tirlens.session.display import Display
 
@@ -82,6 +83,12 @@ class Session:
         if text != document.text:
             document.text = text
             self._readings.start_soon(document)
+
+    def place_cells(self, uri: str, cells: CellPlaces) -> None:
+        """Name the lines of a document by the cells of the notebook whose text it is."""
+        document = self.documents.get(uri)
+        if document is not None:
+            document.cells = cells
 
     def save(self, uri: str, text: str | None = None) -> None:
         """Save a document: analyse its text."""

@@ -102,7 +102,7 @@ def hover(document: Document, line: int, column: int) -> Hover | None:
     then = lines.analysed_line(line)
     if then is None:
         return None
-    found = analysis.hover(then, column)
+    found = analysis.hover(then, column, document.cells)
     return None if found is None else replace(found, span=lines.current_span(found.span))
 
 

@@ -3,6 +3,7 @@
 import { bar, el } from "./dom";
 import type { Host } from "./host";
 import { layouts } from "./layouts";
+import type { Lines } from "./lines";
 import { roofline } from "./roofline";
 import { tree } from "./rows";
 import type { Advice, Before, Kernel } from "./schema";
@@ -15,8 +16,8 @@ export interface KernelPart {
   follow: (line: number) => void;
 }
 
-export function kernelPart(host: Host, kernel: Kernel): KernelPart {
-  const title = el("h2", { id: "kernel-title" }, kernel.name, " ", lineLink(host, kernel.line, `line ${kernel.line}`));
+export function kernelPart(host: Host, kernel: Kernel, names: Lines): KernelPart {
+  const title = el("h2", { id: "kernel-title" }, kernel.name, " ", lineLink(host, kernel.line, names.long(kernel.line)));
   if (kernel.failed !== undefined) {
     const failed = el("p", { class: "failed" }, `not analysed: ${kernel.failed}`);
     return { element: el("section", { "aria-labelledby": "kernel-title" }, title, failed), follow: () => undefined };
@@ -31,16 +32,16 @@ export function kernelPart(host: Host, kernel: Kernel): KernelPart {
     kernel.reason !== "" && el("p", { class: "reason" }, kernel.reason),
     tiles(kernel),
     kernel.before && comparison(kernel, kernel.before),
-    kernel.advice.length > 0 && advice(host, kernel.advice),
+    kernel.advice.length > 0 && advice(host, kernel.advice, names),
     el(
       "div",
       { class: "pair" },
-      kernel.waterfall && waterfall(host, kernel.waterfall, name("time")).element,
-      kernel.roofline && roofline(host, kernel.roofline, "Roofline", name("roofline")).element,
+      kernel.waterfall && waterfall(host, kernel.waterfall, name("time"), names).element,
+      kernel.roofline && roofline(host, kernel.roofline, "Roofline", name("roofline"), names).element,
     ),
     kernel.rows.length > 0 && lines.element,
-    kernel.timeline && timeline(host, kernel.timeline, name("timeline")).element,
-    kernel.layouts && kernel.layouts.length > 0 && layouts(host, kernel.layouts, name("banks")).element,
+    kernel.timeline && timeline(host, kernel.timeline, name("timeline"), names).element,
+    kernel.layouts && kernel.layouts.length > 0 && layouts(host, kernel.layouts, name("banks"), names).element,
     el("div", { class: "pair" }, kernel.units.length > 0 && units(kernel), facts(kernel)),
     kernel.notes.length > 0 && notes(kernel.notes),
   );
@@ -100,7 +101,7 @@ function changeText(before: Before): string {
   return before.trend === "same" ? "the same time" : `${before.change ?? ""} time: ${before.trend ?? ""}`;
 }
 
-function advice(host: Host, items: readonly Advice[]): HTMLElement {
+function advice(host: Host, items: readonly Advice[], names: Lines): HTMLElement {
   const rows = items.map((item) => {
     const { edit, line } = item;
     const canApply = edit !== null && line !== null && host.isEditor;
@@ -119,7 +120,7 @@ function advice(host: Host, items: readonly Advice[]): HTMLElement {
         { class: "advice-text" },
         el("p", {}, item.message),
         edit && !canApply && el("code", { class: "edit" }, edit.text),
-        el("p", { class: "quiet" }, lineLink(host, line, `line ${item.place}`), `  ${item.rule}`),
+        el("p", { class: "quiet" }, lineLink(host, line, line === null ? item.place : names.long(line)), `  ${item.rule}`),
       ),
       canApply &&
         el(

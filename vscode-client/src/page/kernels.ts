@@ -1,6 +1,7 @@
 /** The table of all kernels of a page, from which one is chosen. */
 
 import { bar, el } from "./dom";
+import { Lines } from "./lines";
 import type { File, Kernel } from "./schema";
 
 export interface Place {
@@ -33,7 +34,7 @@ export function kernelTable(
       el("td", { class: "number" }, failed ? "" : kernel.time),
       el("td", { class: "share" }, bar(kernel.bar)),
       compares && el("td", { class: `number ${kernel.before?.trend ?? ""}` }, kernel.before?.change ?? ""),
-      el("th", { scope: "row", class: "kernel-name" }, button, el("span", { class: "quiet" }, `${files > 1 ? file.name : ""}:${kernel.line}`)),
+      el("th", { scope: "row", class: "kernel-name" }, button, el("span", { class: "quiet" }, `${files > 1 ? file.name : ""}:${new Lines(file.cells).short(kernel.line)}`)),
       failed
         ? el("td", { class: "failed", colspan: 3 }, kernel.failed ?? "")
         : el("td", {}, tile("bound")),

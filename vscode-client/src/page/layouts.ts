@@ -3,6 +3,7 @@
 import { el, svg } from "./dom";
 import { figure, type Figure } from "./figure";
 import type { Host } from "./host";
+import type { Lines } from "./lines";
 import type { Layout, Pattern } from "./schema";
 import { cut } from "./text";
 
@@ -15,7 +16,7 @@ interface Choice {
   access: Layout["accesses"][number];
 }
 
-export function layouts(host: Host, data: readonly Layout[], file: string): Figure {
+export function layouts(host: Host, data: readonly Layout[], file: string, names: Lines): Figure {
   const choices: Choice[] = data.flatMap((layout) => layout.accesses.map((access) => ({ layout, access })));
   let chosen = Math.max(choices.findIndex(({ access }) => access.before.conflicts), 0);
   const selected = (): Choice | undefined => choices[chosen];
@@ -30,7 +31,7 @@ export function layouts(host: Host, data: readonly Layout[], file: string): Figu
       },
     },
     ...choices.map(({ layout, access }, index) =>
-      el("option", { selected: index === chosen }, `${layout.array}: ${access.mode}, ${place(access)}`),
+      el("option", { selected: index === chosen }, `${layout.array}: ${access.mode}, ${place(access, names)}`),
     ),
   );
   const drawn = figure(
@@ -68,8 +69,8 @@ export function layouts(host: Host, data: readonly Layout[], file: string): Figu
   return drawn;
 }
 
-function place(access: Choice["access"]): string {
-  return `${access.line === null ? "" : `line ${access.line} `}${cut(access.label, 36)}`;
+function place(access: Choice["access"], names: Lines): string {
+  return `${access.line === null ? "" : `${names.long(access.line)} `}${cut(access.label, 36)}`;
 }
 
 function pattern(data: Pattern, width: number, title: string): { element: SVGGElement; height: number } {

@@ -4,6 +4,7 @@ import { el } from "./dom";
 import { findHost } from "./host";
 import { kernelPart, lineLink, type KernelPart } from "./kernel";
 import { kernelTable, placesOf, type Place } from "./kernels";
+import { Lines } from "./lines";
 import { roofline } from "./roofline";
 import { SCHEMA_VERSION, type File, type Page, type ToPage } from "./schema";
 import { listing } from "./source";
@@ -69,10 +70,11 @@ function render(page: Page): void {
     }
     document.getElementById("kernel-title")?.scrollIntoView({ block: "nearest" });
   };
-  shown = chosen && kernelPart(host, chosen.kernel);
+  shown = chosen && kernelPart(host, chosen.kernel, new Lines(chosen.file.cells));
   const file = chosen?.file ?? page.files[0];
+  const lines = new Lines(page.files.length === 1 ? file?.cells : []);
   const rooflines = page.rooflines.map(({ device, chart }) =>
-    roofline(host, chart, `Roofline of ${device}`, fileName("tirlens", page.title, device)).element,
+    roofline(host, chart, `Roofline of ${device}`, fileName("tirlens", page.title, device), lines).element,
   );
   const scroll = window.scrollY;
   root.replaceChildren(
@@ -142,8 +144,9 @@ function picker(
 }
 
 function problems(file: File): HTMLElement[] {
+  const lines = new Lines(file.cells);
   return file.problems.map(([line, message]) =>
-    el("p", { class: "failed" }, lineLink(host, line, `line ${line}`), `: ${message}`),
+    el("p", { class: "failed" }, lineLink(host, line, lines.long(line)), `: ${message}`),
   );
 }
 

@@ -6,6 +6,7 @@ import { select } from "d3-selection";
 import { el, svg } from "./dom";
 import { figure, type Figure } from "./figure";
 import type { Host } from "./host";
+import type { Lines } from "./lines";
 import type { Level, Roofline, Tick } from "./schema";
 import { cut } from "./text";
 import { connect, type Mark } from "./tooltip";
@@ -16,7 +17,7 @@ const NAMES: Readonly<Record<Level, string>> = { dram: "DRAM", l2: "L2", shared:
 
 type Point = Roofline["points"][number];
 
-export function roofline(host: Host, data: Roofline, title: string, file: string): Figure {
+export function roofline(host: Host, data: Roofline, title: string, file: string, names: Lines): Figure {
   const levels = data.bandwidths.map(({ level }) => level);
   let chosen = levels.find((level) => level === host.state.level) ?? "dram";
   const controls = levels.map((level) =>
@@ -30,7 +31,7 @@ export function roofline(host: Host, data: Roofline, title: string, file: string
       summary: summary(data),
       controls: levels.length > 1 ? [el("div", { class: "choice", role: "group", "aria-label": "FLOP per byte of" }, ...controls)] : [],
     }, // prettier-ignore
-    (target, width) => draw(host, target, width, data, chosen),
+    (target, width) => draw(host, target, width, data, chosen, names),
   );
   const choose = (level: Level): void => {
     chosen = level;
@@ -49,7 +50,7 @@ function summary(data: Roofline): string {
   return `Roofline. Ceilings: ${ceilings}. Points: ${points}.`;
 }
 
-function draw(host: Host, target: SVGSVGElement, width: number, data: Roofline, level: Level): number {
+function draw(host: Host, target: SVGSVGElement, width: number, data: Roofline, level: Level, names: Lines): number {
   const height = Math.round(Math.min(Math.max(width * 0.56, 230), 380));
   const x = scaleLinear([0, 1], [MARGIN.left, width - MARGIN.right]);
   const y = scaleLinear([0, 1], [height - MARGIN.bottom, MARGIN.top]);
@@ -72,7 +73,7 @@ function draw(host: Host, target: SVGSVGElement, width: number, data: Roofline, 
       svg("text", { x: width - MARGIN.right, y: below ? at + 13 : at - 5, class: "peak-name", "text-anchor": "end" }, peak.text),
     ); // prettier-ignore
   }
-  drawPoints(host, target, data.points, level, x, y);
+  drawPoints(host, names, target, data.points, level, x, y);
   return height;
 }
 
@@ -111,6 +112,7 @@ function thin(ticks: Tick[], most: number): Tick[] {
 
 function drawPoints(
   host: Host,
+  names: Lines,
   target: SVGSVGElement,
   points: readonly Point[],
   level: Level,
@@ -136,7 +138,7 @@ function drawPoints(
     const { line } = point;
     marks.push({
       element: svg("g", {}, shape, hit),
-      lines: describe(point, level),
+      lines: describe(point, level, names),
       ...(line === null ? {} : { activate: () => { host.reveal(line); } }),
     }); // prettier-ignore
     taken.push({ left: cx - 7, right: cx + 7, y: cy });
@@ -145,7 +147,7 @@ function drawPoints(
   for (const point of [...ordered].reverse()) {
     const at = point.x[level];
     if (at !== undefined) {
-      drawName(target, point, x(at), y(point.y), x.range(), taken);
+      drawName(target, point, names, x(at), y(point.y), x.range(), taken);
     }
   }
   connect([...marks].reverse());
@@ -179,8 +181,8 @@ const SHAPES: Readonly<Record<Point["kind"], string>> = {
   statement: "M0,-5.5L5.5,0L0,5.5L-5.5,0Z",
 };
 
-function describe(point: Point, level: Level): string[] {
-  const place = point.line === null ? "" : `line ${point.line}`;
+function describe(point: Point, level: Level, names: Lines): string[] {
+  const place = point.line === null ? "" : names.long(point.line);
   const title = point.kind === "kernel" ? point.label : `${place} ${cut(point.label, 60)}`.trim();
   const intensities = (Object.entries(point.intensity) as [Level, string][]).map(
     ([name, text]) => `${text} ${NAMES[name]}${name === level ? " (shown)" : ""}`,
@@ -193,12 +195,13 @@ function describe(point: Point, level: Level): string[] {
 function drawName(
   target: SVGSVGElement,
   point: Point,
+  names: Lines,
   cx: number,
   cy: number,
   [left = 0, right = 0]: number[],
   taken: { left: number; right: number; y: number }[],
 ): void {
-  const text = point.kind === "kernel" ? cut(point.label, 28) : point.line === null ? "" : `line ${point.line}`;
+  const text = point.kind === "kernel" ? cut(point.label, 28) : point.line === null ? "" : names.long(point.line);
   const length = 6.4 * text.length;
   const places = [
     { left: cx + 9, right: cx + 9 + length, y: cy, anchor: "start", x: cx + 9 },

@@ -25,6 +25,8 @@ export interface File {
   origin: string;
   stale: boolean;
   problems: [number, string][];
+  /** Of a notebook: the number of each Python cell, and how many lines of the text are above it. */
+  cells?: [number: number, above: number][];
   kernels: Kernel[];
   /** Each line of the text, with time and share where it has some. */
   source?: ([string] | [string, string, number])[];

@@ -6,6 +6,7 @@ import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoo
 import { el, svg } from "./dom";
 import { figure, type Figure } from "./figure";
 import type { Host } from "./host";
+import type { Lines } from "./lines";
 import type { Segment, Timeline } from "./schema";
 import { cut } from "./text";
 import { connect, type Mark } from "./tooltip";
@@ -23,7 +24,7 @@ const NAMES: Readonly<Record<string, string>> = {
   wait: "wait",
 };
 
-export function timeline(host: Host, data: Timeline, file: string): Figure {
+export function timeline(host: Host, data: Timeline, file: string, names: Lines): Figure {
   let transform: ZoomTransform = zoomIdentity;
   const button = (text: string, label: string, factor: number): HTMLElement =>
     el("button", { class: "small", "aria-label": label, title: label, click: () => { scaleBy(factor); } }, text); // prettier-ignore
@@ -51,7 +52,7 @@ export function timeline(host: Host, data: Timeline, file: string): Figure {
       const height = TOP + data.lanes.length * (left > 8 ? LANE : LANE + 14) + 24;
       const show = (): void => {
         const x = transform.rescaleX(scaleLinear([0, 1], [left, width - 8]));
-        drawLanes(host, body, data, x, left, width, height);
+        drawLanes(host, names, body, data, x, left, width, height);
       };
       const zooming = zoom<SVGSVGElement, unknown>()
         .scaleExtent([1, MOST_ZOOM])
@@ -105,6 +106,7 @@ function hatching(): SVGDefsElement {
 
 function drawLanes(
   host: Host,
+  names: Lines,
   target: SVGGElement,
   data: Timeline,
   x: ScaleLinear<number, number>,
@@ -134,7 +136,7 @@ function drawLanes(
       svg("line", { x1: left, x2: width - 8, y1: y + HEIGHT, y2: y + HEIGHT, class: "base" }),
     );
     for (const segment of lane.segments) {
-      const mark = drawSegment(host, data, lane.name, segment, x, y, texts);
+      const mark = drawSegment(host, names, data, lane.name, segment, x, y, texts);
       if (mark) {
         marks.push(mark);
         inside.append(mark.element);
@@ -165,6 +167,7 @@ function zigzag(x: number, top: number, bottom: number): string {
 
 function drawSegment(
   host: Host,
+  names: Lines,
   data: Timeline,
   lane: string,
   segment: Segment,
@@ -200,7 +203,7 @@ function drawSegment(
       `${NAMES[kind] ?? kind}: ${data.texts[duration] ?? ""}`,
       lane,
       ...(iteration >= 0 ? [`iteration ${iteration}`] : []),
-      ...(line ? [`line ${line}`] : []),
+      ...(line ? [names.long(line)] : []),
     ],
     ...(line ? { activate: () => { host.reveal(line); } } : {}),
   }; // prettier-ignore

@@ -4,6 +4,7 @@ import { scaleLinear } from "d3-scale";
 import { svg } from "./dom";
 import { figure, type Figure } from "./figure";
 import type { Host } from "./host";
+import type { Lines } from "./lines";
 import type { Waterfall } from "./schema";
 import { cut } from "./text";
 import { connect, type Mark } from "./tooltip";
@@ -15,13 +16,13 @@ const CHARACTER = 6.3;
 /** Room for the time behind a bar. */
 const TIME = 96;
 
-export function waterfall(host: Host, data: Waterfall, file: string): Figure {
+export function waterfall(host: Host, data: Waterfall, file: string, names: Lines): Figure {
   const parts = data.bars.map((bar) => `${bar.label} ${bar.time}, ${bar.share}`).join("; ");
   const options = { title: "Where the time goes", summary: `${data.total} in all: ${parts}`, file };
-  return figure(host, options, (target, width) => draw(host, target, width, data));
+  return figure(host, options, (target, width) => draw(host, target, width, data, names));
 }
 
-function draw(host: Host, target: SVGSVGElement, width: number, data: Waterfall): number {
+function draw(host: Host, target: SVGSVGElement, width: number, data: Waterfall, names: Lines): number {
   const left = Math.round(Math.min(Math.max(width * 0.36, 110), 280));
   const x = scaleLinear([0, 1], [left, width - 8]);
   const bottom = TOP + data.bars.length * ROW;
@@ -56,7 +57,7 @@ function draw(host: Host, target: SVGSVGElement, width: number, data: Waterfall)
     const texts = svg(
       "g",
       { "aria-hidden": "true", class: "texts" },
-      svg("text", { x: left - 8, y: y + 15, class: "label", "text-anchor": "end" }, cut(name(bar), Math.floor((left - 12) / CHARACTER))),
+      svg("text", { x: left - 8, y: y + 15, class: "label", "text-anchor": "end" }, cut(name(bar, names), Math.floor((left - 12) / CHARACTER))),
       svg("text", { x: room ? start + 6 : after ? end + 6 : start - 6, y: y + 15, class: room ? "value within" : "value", "text-anchor": after ? "start" : "end" }, text),
     ); // prettier-ignore
     const { line } = bar;
@@ -74,8 +75,8 @@ function draw(host: Host, target: SVGSVGElement, width: number, data: Waterfall)
   return bottom + 22;
 }
 
-function name(bar: Waterfall["bars"][number]): string {
-  return bar.line === null || bar.kind !== "work" ? bar.label : `${bar.line}  ${bar.label}`;
+function name(bar: Waterfall["bars"][number], names: Lines): string {
+  return bar.line === null || bar.kind !== "work" ? bar.label : `${names.short(bar.line)}  ${bar.label}`;
 }
 
 function anchor(at: number): string {

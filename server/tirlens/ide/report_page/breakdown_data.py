@@ -10,6 +10,7 @@ from tirlens.ide import labels, tables
 from tirlens.ide.report_page.axes import fraction, linear_ticks
 
 if TYPE_CHECKING:
+    from tirlens.ide.notebook_file import CellPlaces
     from tirlens.model.report import BreakdownEntry, KernelReport
 
 _COLUMNS = ("trips", "FLOP", "global", "DRAM", "bound")
@@ -19,25 +20,27 @@ _MAX_BARS = 14
 _UNSEEN_SHARE = 1e-4
 
 
-def line_rows(report: KernelReport, before_s: Mapping[int, float] | None) -> list[dict[str, Any]]:
+def line_rows(
+    report: KernelReport, before_s: Mapping[int, float] | None, cells: CellPlaces
+) -> list[dict[str, Any]]:
     """The rows of the tree, parents before their children, with the times of an earlier version.
 
-    `before_s` are the times of that version at the present lines.
+    `before_s` are the times of that version at the present lines, `cells` those of a notebook.
     """
     rows: list[dict[str, Any]] = []
     compared: set[int] = set()
     for depth, cost in report.walk():
         line = None if cost.span.file else cost.span.line
-        cells = dict(zip(tables.LINE_COLUMNS, tables.line_cells(cost), strict=True))
+        texts = dict(zip(tables.LINE_COLUMNS, tables.line_cells(cost), strict=True))
         row: dict[str, Any] = {
             "depth": depth,
             "line": line,
-            "place": tables.place(cost.span),
+            "place": tables.place(cells.in_cell(cost.span)),
             "what": " ".join(cost.label.split()),
-            "time": cells["time"],
-            "share": cells["share"],
+            "time": texts["time"],
+            "share": texts["share"],
             "bar": fraction(min(cost.share or 0.0, 1.0)),
-            "cells": ["" if cells[name].startswith("0 ") else cells[name] for name in _COLUMNS],
+            "cells": ["" if texts[name].startswith("0 ") else texts[name] for name in _COLUMNS],
         }
         is_own_line = line is not None and cost.kind not in ("launch", "tail")
         if before_s is not None and is_own_line and line not in compared:

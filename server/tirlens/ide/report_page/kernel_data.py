@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tirlens.ide import labels, lenses, tables
+from tirlens.ide.notebook_file import NO_CELLS, CellPlaces
 from tirlens.ide.report_page.axes import fraction
 from tirlens.ide.report_page.breakdown_data import line_rows, time_change, waterfall
 from tirlens.ide.report_page.layout_data import layout_data
@@ -52,8 +53,8 @@ class KernelView:
     before: Counterpart | None = None
 
 
-def kernel_data(view: KernelView) -> dict[str, Any]:
-    """The JSON of a kernel."""
+def kernel_data(view: KernelView, cells: CellPlaces = NO_CELLS) -> dict[str, Any]:
+    """The JSON of a kernel, of a notebook with these `cells`."""
     report = view.report
     found: dict[str, Any] = {
         "name": labels.title(report),
@@ -71,14 +72,21 @@ def kernel_data(view: KernelView) -> dict[str, Any]:
         "tiles": _tiles(report),
         "before": None if before is None else _before(report, before),
         "units": _units(report),
-        "facts": [list(pair) for pair in tables.particulars(report)],
-        "rows": line_rows(report, None if before is None else before.line_s),
+        "facts": [list(pair) for pair in _facts(report, cells)],
+        "rows": line_rows(report, None if before is None else before.line_s, cells),
         "waterfall": waterfall(report),
         "roofline": kernel_roofline(report, view.device),
-        "advice": [_advice(item, report) for item in report.advice],
+        "advice": [_advice(item, report, cells) for item in report.advice],
         "notes": list(dict.fromkeys(item.message for item in report.caveats)),
         **_details(view.details),
     }
+
+
+def _facts(report: KernelReport, cells: CellPlaces) -> list[tuple[str, str]]:
+    site = report.call_site
+    return tables.particulars(
+        report if site is None else report.replace(call_site=cells.in_cell(site))
+    )
 
 
 def _details(details: KernelDetails | None) -> dict[str, Any]:
@@ -142,13 +150,13 @@ def _units(report: KernelReport) -> list[list[Any]]:
     ]
 
 
-def _advice(item: Advice, report: KernelReport) -> dict[str, Any]:
+def _advice(item: Advice, report: KernelReport, cells: CellPlaces) -> dict[str, Any]:
     saving = item.saving_s
     share = min(saving / report.time_s, 1.0) if saving and report.time_s else None
     return {
         "rule": item.rule,
         "line": None if item.span.file else item.span.line,
-        "place": tables.place(item.span),
+        "place": tables.place(cells.in_cell(item.span)),
         "message": item.message,
         "saving": labels.seconds(saving) if saving else "",
         "share": "" if share is None else labels.percent(share),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tirlens.ide import labels
+from tirlens.ide.notebook_file import NO_CELLS, CellPlaces
 from tirlens.ide.report_page.axes import fraction
 from tirlens.ide.report_page.kernel_data import KernelView, kernel_data
 from tirlens.ide.report_page.roofline_data import common_roofline
@@ -33,6 +34,8 @@ class FileView:
         Lines and messages.
     text
         The text, for a page without an editor; None otherwise.
+    cells
+        Those of a notebook: lines are of the text of all its cells, and the page names them so.
     """
 
     path: str
@@ -42,6 +45,7 @@ class FileView:
     is_stale: bool = False
     problems: Sequence[tuple[int, str]] = ()
     text: str | None = None
+    cells: CellPlaces = NO_CELLS
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ def file_data(file: FileView, longest_s: float) -> dict[str, Any]:
     for view in file.kernels:
         time_s = view.report.time_s
         bar = fraction(time_s / longest_s) if time_s and longest_s else 0.0
-        kernels.append(kernel_data(view) | {"bar": bar})
+        kernels.append(kernel_data(view, file.cells) | {"bar": bar})
     found: dict[str, Any] = {
         "path": file.path,
         "name": file.name,
@@ -99,6 +103,8 @@ def file_data(file: FileView, longest_s: float) -> dict[str, Any]:
         "problems": [list(problem) for problem in file.problems],
         "kernels": kernels,
     }
+    if file.cells.cells:
+        found["cells"] = [list(cell) for cell in file.cells.cells]
     if file.text is not None:
         found["source"] = _source([view.report for view in file.kernels], file.text)
     return found
