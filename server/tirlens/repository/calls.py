@@ -51,6 +51,8 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
         return machine.module_value(base, name)
     if isinstance(base, External):
         return library_functions.external_attribute(base, name)
+    if name == "__dict__" and isinstance(base, (Class, Instance)):
+        return base.names if isinstance(base, Class) else base.attributes
     if isinstance(base, Instance):
         return _instance_attribute(machine, base, base.of.lineage(), name)
     if isinstance(base, Super):

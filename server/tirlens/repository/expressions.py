@@ -142,15 +142,16 @@ def _unary_op(machine: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
 
 
 def _bool_op(machine: Machine, node: ast.BoolOp, frame: Frame) -> Value:
-    is_or, value = isinstance(node.op, ast.Or), UNKNOWN
-    is_certain = True
-    for item in node.values:
+    is_or, is_certain = isinstance(node.op, ast.Or), True
+    *tested, last = node.values
+    for item in tested:
         value = machine.value(item, frame)
         known = truth(value)
         if known is is_or:
             return value
         is_certain = is_certain and known is not None
-    return value if is_certain else UNKNOWN
+    value = machine.value(last, frame)
+    return value if is_certain or truth(value) is is_or else UNKNOWN
 
 
 def _compare(machine: Machine, node: ast.Compare, frame: Frame) -> Value:
@@ -172,6 +173,8 @@ def _comparison(machine: Machine, operator: ast.cmpop, left: Value, right: Value
         return same is isinstance(operator, ast.Is)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return tensor_shapes.comparison(left, right)
+    if isinstance(operator, (ast.In, ast.NotIn)) and right in ([], (), {}, ""):
+        return isinstance(operator, ast.NotIn)
     if not (is_known(left) and is_known(right)):
         return UNKNOWN
     if isinstance(operator, (ast.In, ast.NotIn)):

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -243,6 +244,14 @@ def _items(positional: list[Value], named: dict[str, Value]) -> Value:
     return list(items) if isinstance(items, (list, tuple, set, dict)) else UNKNOWN
 
 
+def _broadcast_shapes(positional: list[Value], named: dict[str, Value]) -> Value:
+    """The shape of an elementwise result of arrays of these shapes; an integer is a shape, too."""
+    shapes = [(item,) if type(item) is int else items_of(item) for item in positional]
+    if any(shape is None for shape in shapes):
+        return UNKNOWN
+    return functools.reduce(tensor_shapes.broadcast, (tuple(shape or ()) for shape in shapes), ())
+
+
 def _middle(positional: list[Value], named: dict[str, Value]) -> Value:
     """A random number is the middle of its range."""
     bounds = positional[:2] if len(positional) > 1 else [0, *positional]
@@ -293,6 +302,7 @@ SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "itertools.product": _product,
     "copy.copy": _first,
     "copy.deepcopy": _first,
+    "torch.broadcast_shapes": _broadcast_shapes,
     "torch.cuda.get_device_properties": lambda positional, named: _DEVICE,
     "torch.cuda.get_device_capability": lambda positional, named: (9, 0),
     "torch.cuda.get_device_name": lambda positional, named: _DEVICE.values["name"],

@@ -8,12 +8,14 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from tirlens.repository.function_text import lambda_text
 from tirlens.repository.machine import Machine
 from tirlens.repository.tensor_shapes import Tensor
 from tirlens.repository.values import (
     Class,
     EnumMember,
     External,
+    Function,
     GoalCall,
     Instance,
     LibraryObject,
@@ -110,12 +112,14 @@ class Renderer:
         if isinstance(value, Instance) and any(item.is_dataclass for item in value.of.lineage()):
             fields = ", ".join(f"{key}={self.text(item)}" for key, item in value.attributes.items())
             return Written(f"{self._class_name(value.of)}({fields})")
+        if isinstance(value, Function):
+            return Written(self._function(value))
         raise UnknownValueError("it has no literal")
 
     @cached_property
-    def _imported(self) -> dict[str | Class, str]:
+    def _imported(self) -> dict[str | Class | Function, str]:
         """The names that the module imports, by what they are."""
-        out: dict[str | Class, str] = {}
+        out: dict[str | Class | Function, str] = {}
         for name, statements in self._scope.bindings.items():
             if name == "*" or not any(
                 isinstance(item, (ast.Import, ast.ImportFrom)) for item in statements
@@ -124,7 +128,7 @@ class Renderer:
             value = self._machine.module_value(self._scope, name)
             if isinstance(value, External):
                 out.setdefault(value.path, name)
-            elif isinstance(value, Class):
+            elif isinstance(value, (Class, Function)):
                 out.setdefault(value, name)
         return out
 
@@ -141,10 +145,31 @@ class Renderer:
             return f"__import__({path!r})" if not head else last
         return f"__import__({head!r}, fromlist=['x']).{last}"
 
+    def _function(self, function: Function) -> str:
+        """A function of a module, a static method, or a lambda for a function inside another.
+
+        Raises:
+            UnknownValueError: it is an object's, or has several statements and no name.
+        """
+        owner = function.owner
+        if owner is not None:
+            if not function.is_static:
+                raise UnknownValueError("the method of an object")
+            return f"{self._class_name(owner)}.{function.name}"
+        if function in self._imported:
+            return self._imported[function]
+        if function.dotted_name and isinstance(function.node, ast.FunctionDef):
+            return self._global_name(function.frame.module, function.name)
+        return lambda_text(
+            function.node, lambda name: self.text(self._machine.value(name, function.frame))
+        )
+
     def _class_name(self, of: Class) -> str:
         if of in self._imported:
             return self._imported[of]
-        module = of.frame.module
+        return self._global_name(of.frame.module, of.node.name)
+
+    def _global_name(self, module: ModuleScope, name: str) -> str:
         if module is self._scope:
-            return of.node.name
-        return f"__import__({module.import_name!r}, fromlist=['x']).{of.node.name}"
+            return name
+        return f"__import__({module.import_name!r}, fromlist=['x']).{name}"

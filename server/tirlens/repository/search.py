@@ -127,24 +127,16 @@ def find_calls(
     """
     if not targets:
         return {}
-    limit = min(_LIMIT + _LIMIT_OF_ANOTHER * (len(targets) - 1), _MAX_LIMIT)
     modules = Modules(index.root, index.files, texts)
-    found: dict[Target, list[tuple[str, GoalCall]]] = {target: [] for target in targets}
-    roots = _root_files(index, modules, targets, limit / 2)
-    for path in roots:
-        left = limit - modules.work
-        if left <= 0:
-            break
-        scope = modules.scope(path)
-        if scope is None:
-            continue
-        kind = _kind(path)
-        for call in _calls_of_root(modules, scope, targets, min(left, limit / 4)):
-            found[Target(*call.goal)].append((kind, call))
+    found, is_complete = _calls(index, modules, targets)
+    without = [target for target, calls in found.items() if not calls]
+    if not is_complete and 0 < len(without) < len(targets):
+        # The others have taken the time.
+        found |= _calls(index, modules, without)[0]
     scope = modules.scope(targets[0].path)
     if scope is None:
         return dict.fromkeys(targets, Search(files=modules.read_files))
-    renderer = Renderer(scope, Evaluator(modules, (), limit))
+    renderer = Renderer(scope, Evaluator(modules, (), _MAX_LIMIT))
     read = modules.read_files, dict(modules.data_files.read)
     return {
         target: replace(_search(calls, target, scope, renderer), files=read[0], data_files=read[1])
@@ -152,13 +144,36 @@ def find_calls(
     }
 
 
+def _calls(
+    index: WordIndex, modules: Modules, targets: Sequence[Target]
+) -> tuple[dict[Target, list[tuple[str, GoalCall]]], bool]:
+    """The calls of each target, with the kinds of the files whose execution leads to them.
+
+    And whether all files were executed.
+    """
+    found: dict[Target, list[tuple[str, GoalCall]]] = {target: [] for target in targets}
+    limit = min(_LIMIT + _LIMIT_OF_ANOTHER * (len(targets) - 1), _MAX_LIMIT)
+    end = modules.work + limit
+    for path in _root_files(index, modules, targets, end - limit / 2):
+        left = end - modules.work
+        if left <= 0:
+            return found, False
+        scope = modules.scope(path)
+        if scope is None:
+            continue
+        kind = _kind(path)
+        for call in _calls_of_root(modules, scope, targets, min(left, limit / 4)):
+            found[Target(*call.goal)].append((kind, call))
+    return found, True
+
+
 def _root_files(
-    index: WordIndex, modules: Modules, targets: Sequence[Target], limit: float
+    index: WordIndex, modules: Modules, targets: Sequence[Target], end: float
 ) -> list[str]:
     """The files whose execution may lead to a call, found by the names on the way to it.
 
     A file that uses a name of another names the module that it is from, or its package. What is
-    found with work up to `limit` has to do.
+    found before the work is `end` has to do.
     """
     target = targets[0]
     # Callers of a method name its class, or something that depends on it.
@@ -170,7 +185,7 @@ def _root_files(
         for name, origin in sorted(pending - seen):
             seen.add((name, origin))
             for path in _files_with(index, modules, name, origin, target):
-                if modules.work > limit:
+                if modules.work > end:
                     break
                 scope = modules.scope(path)
                 users = None if scope is None else _users(scope, name)

@@ -224,7 +224,8 @@ def _class_def(machine: Machine, node: ast.ClassDef, frame: Frame) -> None:
             made.names[name] = EnumMember(made, name, value)
     hook = class_attribute(machine, made.lineage()[1:], "__init_subclass__", made)
     if isinstance(hook, Function):
-        machine.run(lambda: call_function(machine, hook, [made], {}))
+        given = {name: value for name, value in keywords.items() if name and name != "metaclass"}
+        machine.run(lambda: call_function(machine, hook, [made], given))
     paths = [
         library_functions.path_of(machine.value(_function(item), frame))
         for item in node.decorator_list

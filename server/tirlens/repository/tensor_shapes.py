@@ -49,7 +49,7 @@ def scalar(value: Value) -> Value:
 def elementwise(left: Value, right: Value) -> Value:
     """The tensor of an arithmetic operation."""
     if isinstance(left, Tensor) and isinstance(right, Tensor):
-        return left.with_shape(_broadcast(left.shape, right.shape))
+        return left.with_shape(broadcast(left.shape, right.shape))
     return left if isinstance(left, Tensor) else right
 
 
@@ -101,7 +101,7 @@ def reshape(old: tuple[Value, ...], new: tuple[Value, ...]) -> tuple[Value, ...]
     return tuple((total // rest if known else UNKNOWN) if size == -1 else size for size in new)
 
 
-def _broadcast(left: tuple[Value, ...], right: tuple[Value, ...]) -> tuple[Value, ...]:
+def broadcast(left: tuple[Value, ...], right: tuple[Value, ...]) -> tuple[Value, ...]:
     long, short = (left, right) if len(left) >= len(right) else (right, left)
     padded = (*([1] * (len(long) - len(short))), *short)
     return tuple(b if a == 1 else a for a, b in zip(long, padded, strict=True))

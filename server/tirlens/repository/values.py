@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 Value: TypeAlias = Any
 FunctionNode: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"
+
+
+_DTYPE = re.compile(r"(torch|tilelang\.language)\.(bool|b?float\d\w*|u?int\d+|complex\d+)")
 
 
 class Unknown:
@@ -42,6 +46,11 @@ class External:
     """A name of a library, by its dotted path: ``torch.float16``."""
 
     path: str
+
+    @property
+    def is_dtype(self) -> bool:
+        """Whether it is the type of a tensor's elements."""
+        return _DTYPE.fullmatch(self.path) is not None
 
 
 @dataclass(eq=False, repr=False)
@@ -264,6 +273,8 @@ def is_known(value: Value) -> bool:
 
 def truth(value: Value) -> bool | None:
     """Whether a condition holds; None if that is not known."""
+    if isinstance(value, External) and value.is_dtype:
+        return True
     if isinstance(value, (Unknown, External, Data)):
         return None
     if value is None or isinstance(value, (bool, int, float, str, list, tuple, dict, set, range)):

@@ -61,6 +61,7 @@ def run(cu, heads):
 
 lens = torch.tensor([100, 300, 200], dtype=torch.int32)
 """
+_OPS = "__import__('ops', fromlist=['x'])"
 CASES = {
     "a call in a benchmark": Case(
         {"benchmarks/bench.py": "from package.kernel import scale\nscale(4096)\n"},
@@ -174,6 +175,100 @@ CASES = {
             """
         },
         ("scale(n=4096)",),
+    ),
+    "functions as arguments": Case(
+        {
+            "ops.py": """
+            class Ops:
+                @staticmethod
+                def double(x):
+                    return x * 2
+
+                def method(self, x):
+                    return x
+
+            def plain(x):
+                return x
+
+            def scaled(factor, op):
+                def apply(x: int, y=factor):
+                    '''What it does.'''
+                    return op(x) * factor + y
+
+                return apply
+
+            def stepwise(op):
+                def apply(x):
+                    x = op(x)
+                    return x
+
+                return apply
+            """,
+            "run.py": """
+            import torch
+            from ops import Ops, plain, scaled, stepwise
+            from package.kernel import scale
+
+            scale(1, block=Ops.double)
+            scale(2, block=plain)
+            scale(3, block=scaled(4, Ops.double))
+            scale(4, block=lambda x: torch.relu(x))
+            scale(5, block=stepwise(plain))
+            scale(6, block=Ops().method)
+            """,
+        },
+        (
+            f"scale(n=3, block=(lambda x, y=4: {_OPS}.Ops.double(x) * 4 + y))",
+            f"scale(n=1, block={_OPS}.Ops.double)",
+            f"scale(n=2, block={_OPS}.plain)",
+            "scale(n=4, block=(lambda x: torch.relu(x)))",
+        ),
+    ),
+    "the attributes of classes, and names that a call replaces": Case(
+        {
+            "run.py": """
+            import torch
+            from package.kernel import scale
+
+            class Op:
+                output = None
+                other_name = "other"
+
+                def __init_subclass__(cls, wide=False, **kwargs):
+                    cls.wide = wide
+                    name = cls.__dict__.get("other_name")
+                    if name is None:
+                        return
+                    forward = cls.forward
+
+                    def renamed(self, *args, **kwargs):
+                        if unknown(name) in kwargs:
+                            kwargs["other"] = kwargs.pop(name)
+                        return forward(self, *args, **kwargs)
+
+                    cls.forward = renamed
+
+                def forward(self, x, other):
+                    shape = torch.broadcast_shapes(x.shape, other.shape)
+                    dtype = self.output or x.dtype
+                    scale(shape[0] * shape[1], dtype, 128 if self.wide else 64)
+
+            class Plain(Op):
+                output = None
+
+            class Power(Op, wide=True):
+                other_name = "exponent"
+                output = torch.bool
+
+            x = torch.empty(8, 1, dtype=torch.float16)
+            Plain().forward(x, torch.empty(4))
+            Power().forward(x, torch.empty(5))
+            """
+        },
+        (
+            "scale(n=40, dtype=torch.bool, block=128)",
+            "scale(n=32, dtype=torch.float16, block=64)",
+        ),
     ),
     "the options of a program": Case(
         {
