@@ -182,7 +182,7 @@ def _say(progress: str) -> None:
 
 
 def _python_files(root: Path) -> list[Path]:
-    return [root] if root.is_file() else sorted(root.rglob("*.py"))
+    return [root] if root.is_file() else sorted(p for p in root.rglob("*.py") if p.is_file())
 
 
 def _stored(path: str | None) -> dict[str, Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable
 
 import pytest
@@ -41,6 +42,15 @@ def add(A, B, block: int = 128):
 TUNED = "@tilelang.autotune(configs=[{'block': 64}, {'block': 128}])" + LAZY.replace(
     "block=128", "block=None"
 )
+_KERNEL = textwrap.indent(PLAIN.replace("def add(N, ", "def kernel(").format(rest=""), "    ")
+TUNER = f"""
+from tilelang.autotuner import AutoTuner
+
+def add(N):
+{_KERNEL}
+    configs = [{{"block": 64}}, {{"block": 128}}]
+    return AutoTuner.from_kernel(kernel=kernel, configs=configs), configs
+"""
 MODULE_LEVEL = """
 @T.prim_func
 def add(A: T.Tensor((512,), "float32"), B: T.Tensor((512,), "float32")):
@@ -68,6 +78,7 @@ def _only(result: Result) -> KernelFacts:
         (LAZY.replace("add(N,", "add(N=640,").format(rest=""), "add()", "defaults", 640),
         (EAGER, "add(N=4194304)", "assumed", 4194304),
         (TUNED.replace("{rest}", ""), "add(4194304)", "assumed", 4194304),
+        (TUNER, "add(4194304)", "assumed", 4194304),
         (MODULE_LEVEL, "add", "module-level", 512),
         (DEVICE, "add", "module-level", 132 * 128),
         (LAZY.format(rest=", dtype='float32', trans_A=None"), "add(4194304)", "assumed", 4194304),

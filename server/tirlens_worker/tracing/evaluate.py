@@ -17,7 +17,7 @@ from . import assumed_calls
 from .assumed_calls import Call
 from .device_fit import is_launchable
 from .failures import ArgumentsError
-from .kernels import Named, NoKernelError, choose, functions, is_kernel, kind, symbol
+from .kernels import Named, NoKernelError, choose, functions, is_kernel, kind, symbol, tuned
 
 _MAX_UNLAUNCHABLE = 6
 _PROGRAM = re.compile(r"_?(test|main|run|bench|check|verify|demo|profile)")
@@ -260,7 +260,7 @@ class Evaluator:
             if not captured:
                 raise
             return captured
-        return value if is_kernel(value) else compilations.take_captured() or value
+        return value if is_kernel(value) else compilations.take_captured() or tuned(value)
 
     def _local(self, request: KernelRequest, expression: str) -> Any:
         """A kernel in a function, by execution of its definition and what that depends on."""

@@ -57,6 +57,18 @@ def _functions_of_object(value: Any) -> List[Any]:
     return [item for item in attributes.values() if type(item).__name__ == "PrimFunc"]
 
 
+def tuned(value: Any) -> Any:
+    """The kernel of a tilelang ``AutoTuner`` in `value`, by its first configuration.
+
+    Other values are returned as they are.
+    """
+    parts = cast(Sequence[Any], value) if isinstance(value, (list, tuple)) else (value,)
+    for part in parts:
+        if type(part).__name__ == "AutoTuner" and type(part).__module__.startswith("tilelang"):
+            return part.run().kernel
+    return value
+
+
 def choose(found: List[Named], request: KernelRequest) -> List[Named]:
     """The function that the request names, or all; the first of several of that name."""
     if request.prim_func is not None and len(found) > 1:
