@@ -17,7 +17,16 @@ from . import assumed_calls
 from .assumed_calls import Call
 from .device_fit import is_launchable
 from .failures import ArgumentsError
-from .kernels import Named, NoKernelError, choose, functions, is_kernel, kind, symbol, tuned
+from .kernels import (
+    Named,
+    NoKernelError,
+    choose,
+    functions,
+    is_kernel,
+    kind,
+    symbol,
+    with_first_configuration,
+)
 
 _MAX_UNLAUNCHABLE = 6
 _PROGRAM = re.compile(r"_?(test|main|run|bench|check|verify|demo|profile)")
@@ -260,7 +269,11 @@ class Evaluator:
             if not captured:
                 raise
             return captured
-        return value if is_kernel(value) else compilations.take_captured() or tuned(value)
+        return (
+            value
+            if is_kernel(value)
+            else compilations.take_captured() or with_first_configuration(value)
+        )
 
     def _local(self, request: KernelRequest, expression: str) -> Any:
         """A kernel in a function, by execution of its definition and what that depends on."""

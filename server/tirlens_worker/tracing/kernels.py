@@ -57,7 +57,7 @@ def _functions_of_object(value: Any) -> List[Any]:
     return [item for item in attributes.values() if type(item).__name__ == "PrimFunc"]
 
 
-def tuned(value: Any) -> Any:
+def with_first_configuration(value: Any) -> Any:
     """The kernel of a tilelang ``AutoTuner`` in `value`, by its first configuration.
 
     Other values are returned as they are.
