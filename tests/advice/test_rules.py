@@ -11,11 +11,13 @@ from support.actions import ACTION
 from support.kernels import gemm, scale, site
 from tirlens.advice import Question, advise, rewrite, splitting
 from tirlens.advice.independence import nests, with_innermost
-from tirlens.advice.rules import launch_bound
+from tirlens.advice.rules import launch_bound, partial_warp
 from tirlens.hardware import load
+from tirlens.ide import verdicts
 from tirlens.model import analyze
 from tirlens.model.counting.facts_walk import walk_nodes
 from tirlens.model.report import Advice
+from tirlens.model.reporting.bound import find_bound
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -243,13 +245,37 @@ def test_a_tail_costs_no_more_than_the_missing_part_of_its_wave() -> None:
     assert saving_s is not None and 0 < saving_s <= missing * report.time_s
 
 
-def test_a_launch_is_never_more_than_the_kernel() -> None:
-    facts = scale(32)
+def test_the_launch_has_one_share_everywhere() -> None:
+    facts, device = scale(4096), load("h100-sxm")
+    report = analyze(facts, device)
+    (advice,) = launch_bound.check(Question(facts, device, report=report))
+    (share,) = (entry.share for entry in report.loops if entry.kind == "launch")
+    assert share is not None
+    assert f"launch takes {share:.0%} of the time" in advice.message
+    assert verdicts.verdict(report).limit == f"launch takes {share:.0%}"
+
+
+@pytest.mark.parametrize(
+    ("threads", "text"),
+    [
+        (1, "a block of 1 thread leaves 31 of the 32 lanes of its warp idle"),
+        (100, "a block of 100 threads leaves 28 of the 32 lanes of its last warp idle"),
+    ],
+)
+def test_lanes_of_a_partial_warp(threads: int, text: str) -> None:
+    facts, device = gemm(threads=threads), load("h100-sxm")
+    report = replace(analyze(facts, device), threads_per_block=threads)
+    (advice,) = partial_warp.check(Question(facts, device, report=report))
+    assert advice.message == text
+
+
+def test_a_unit_has_the_name_of_what_is_accessed() -> None:
+    utilisation = {"shared": 0.9, "dram": 0.3}
     device = load("h100-sxm")
-    slow = replace(device, launch_s=1e-3)
-    report = replace(analyze(facts, device), time_s=5e-4)
-    (advice,) = launch_bound.check(Question(facts, slow, report=report))
-    assert advice.message.startswith("100% ")
+    shared = find_bound(device, utilisation, 1000, 0.0, 0.0)
+    l1 = find_bound(device, utilisation, 1000, 0.0, 0.0, uses_shared=False)
+    assert shared.reason == "shared memory is busy 90% of the time; next DRAM at 30%"
+    assert l1.reason == "the L1 cache is busy 90% of the time; next DRAM at 30%"
 
 
 def test_a_kernel_without_numbers_gets_no_advice() -> None:

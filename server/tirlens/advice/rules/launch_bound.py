@@ -11,9 +11,10 @@ do. No change inside the kernel shortens this.
 
 Evidence
 --------
-`bound` is `launch`. The message has the share of the time that the launch takes: the `launch_s` of
-the device file over the predicted time. There is no saving, because the change lies outside of the
-kernel.
+The message has the share of the predicted time that the launch takes, as the lens and the line
+`launch` of the breakdown have it: `launch_s` of the device file without the time in which its
+smallest kernel starts a block and loads a value. There is no saving, because the change lies
+outside of the kernel.
 
 How to change it
 ----------------
@@ -55,15 +56,18 @@ LAUNCHES = 2
 
 
 def check(question: Question) -> Iterator[Advice]:
-    time_s, launch_s = question.report.time_s, question.device.launch_s
-    if question.report.schedule == "gpu" and time_s is not None and time_s < LAUNCHES * launch_s:
+    report, launch_s = question.report, question.device.launch_s
+    time_s = report.time_s
+    if report.schedule == "gpu" and time_s is not None and time_s < LAUNCHES * launch_s:
+        share = next((entry.share for entry in report.loops if entry.kind == "launch"), None)
+        takes = "most of the time" if share is None else f"{share:.0%} of the time"
         yield Advice(
             rule="launch-bound",
             span=question.facts.span,
             severity="info",
             action="fused launches or a CUDA graph",
             message=(
-                f"{min(launch_s / time_s, 1.0):.0%} of the time is the launch itself: "
+                f"the launch takes {takes}: "
                 "fuse the kernel with its neighbours, or replay it from a CUDA graph"
             ),
         )

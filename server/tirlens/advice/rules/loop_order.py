@@ -85,8 +85,8 @@ def check(question: Question) -> Iterator[Advice]:
                 severity="hint",
                 action=f"loops with {inner} innermost",
                 message=(
-                    f"{inner} innermost goes along rows: loops in the order "
-                    f"{', '.join((*order, inner))}{apart}"
+                    f"with {inner} innermost, accesses run along rows: "
+                    f"write the loops in the order {', '.join((*order, inner))}{apart}"
                 ),
                 saving_s=saving_s,
             )

@@ -95,7 +95,7 @@ def check(question: Question) -> Iterator[Advice]:
                 action="shorter loops up to the mask",
                 message=(
                     f"{masked / flop:.0%} of the work is masked off: "
-                    f"{to_text(needed)} iterations in place of {to_text(loop.extent)} do the rest"
+                    f"{to_text(needed)} iterations in place of {to_text(loop.extent)} suffice"
                 ),
                 saving_s=saving_s,
             )

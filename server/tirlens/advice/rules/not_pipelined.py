@@ -88,7 +88,7 @@ def check(question: Question) -> Iterator[Advice]:
                 severity="hint",
                 action=f"{stages} stages",
                 message=(
-                    "loads and compute take turns in every iteration; "
+                    "loads and compute do not overlap: "
                     f"T.Pipelined(..., num_stages={stages}) {'in place of 1 ' if now else ''}"
                     "overlaps them"
                 ),

@@ -58,7 +58,8 @@ def check(question: Question) -> Iterator[Advice]:
             severity="hint",
             action=f"multiples of {warp} threads",
             message=(
-                f"{threads} threads are no multiple of the warp of {warp}: "
-                f"{-threads % warp} lanes of the last warp idle"
+                f"a block of {threads} thread{'s' if threads > 1 else ''} leaves "
+                f"{-threads % warp} of the {warp} lanes of its {'last ' if threads > warp else ''}"
+                "warp idle"
             ),
         )

@@ -86,7 +86,7 @@ def check(question: Question) -> Iterator[Advice]:
     if loop is None:
         busy_s = max(0.0, report.time_s - device.launch_s)
         saving_s = busy_s * (1 - blocks / device.sm_count)
-        change = "smaller tiles, or less work a block, give each SM some"
+        change = "use smaller tiles, or give each block less work"
         action = "smaller tiles"
     else:
         saving_s, parts = _split(question, loop, blocks)
@@ -102,7 +102,7 @@ def check(question: Question) -> Iterator[Advice]:
             severity="hint",
             action=action,
             message=(
-                f"{blocks} blocks leave {device.sm_count - blocks} of {device.sm_count} SMs idle: "
+                f"only {blocks} block{'s' if blocks > 1 else ''} for {device.sm_count} SMs: "
                 f"{change}"
             ),
             saving_s=saving_s,

@@ -85,9 +85,8 @@ def check(question: Question) -> Iterator[Advice]:
             severity="hint",
             action="tiles that fill the last wave",
             message=(
-                f"{count:.2f} waves take the time of {whole}, the last has {last} of {wave} "
-                f"blocks: tiles that give {(whole - 1) * wave} blocks or just under {whole * wave}"
-                ", or stream-K, leave fewer SMs waiting"
+                f"the last of {whole} waves has {last} of {wave} blocks: use tiles that give "
+                f"{(whole - 1) * wave} blocks or just under {whole * wave}, or stream-K"
             ),
             saving_s=saving_s,
         )

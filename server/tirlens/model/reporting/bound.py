@@ -56,7 +56,7 @@ TAIL_SHARE = constant(
     unit="fraction of the kernel's time",
     meaning="Share of the time from which the last wave counts as a tail.",
 )
-_NAMES: Mapping[str, str] = {
+_NAMES = {
     "tensor": "the tensor cores",
     "fp32": "the floating-point cores",
     "fp64": "the double-precision cores",
@@ -101,6 +101,8 @@ def find_bound(
     launch_share: float,
     tail_share: float,
     limiter: str | None = None,
+    *,
+    uses_shared: bool = True,
 ) -> KernelBound:
     """The unit, or the lack of work, that bounds a kernel.
 
@@ -117,11 +119,15 @@ def find_bound(
     limiter
         The memory level that sets the time.  Where the blocks' own time sets it, DRAM and L2 count
         only near their limit.
+    uses_shared
+        Whether the kernel accesses shared memory. L1 and shared memory are one unit, which has the
+        name of what is accessed.
     """
+    names = _NAMES if uses_shared else _NAMES | {"shared": "the L1 cache"}
     ranked = sorted(utilisation.items(), key=lambda pair: -pair[1])
     first, used = ranked[0] if ranked else ("issue", 0.0)
     second, less = ranked[1] if len(ranked) > 1 else ("", 0.0)
-    after = f"; next {_NAMES[second]} at {less:.0%}" if second else ""
+    after = f"; next {names[second]} at {less:.0%}" if second else ""
     if launch_share > LAUNCH_BOUND_FRACTION:
         return KernelBound("launch", "latency", f"launch takes {launch_share:.0%} of the time")
     if blocks < MIN_BLOCKS_PER_SM * device.sm_count and used < SATURATED_FRACTION:
@@ -134,12 +140,12 @@ def find_bound(
     if waits and less >= SATURATED_FRACTION and second not in ("dram", "l2"):
         # A unit of the SM sets the time, not the busier memory.
         (first, used), (second, less), waits = (second, less), (first, used), False
-        after = f"; next {_NAMES[second]} at {less:.0%}"
+        after = f"; {_busy_text(names[second])} {less:.0%}"
     if used >= SATURATED_FRACTION and not waits:
         kind = _bound_class(first)
         if second and used - less < BALANCED_DIFFERENCE and _bound_class(second) != kind:
             kind = "balanced"
-        return KernelBound(first, kind, f"{_busy_text(first)} {used:.0%} of the time{after}")
+        return KernelBound(first, kind, f"{_busy_text(names[first])} {used:.0%} of the time{after}")
     if tail_share > TAIL_SHARE:
         return KernelBound(
             "tail", "latency", f"the last wave leaves SMs idle for {tail_share:.0%} of the time"
@@ -147,12 +153,12 @@ def find_bound(
     return KernelBound(
         "latency",
         "latency",
-        f"exposed latency: {_busy_text(first)} {used:.0%} of the time{after}",
+        f"exposed latency: {_busy_text(names[first])} {used:.0%} of the time{after}",
     )
 
 
-def _busy_text(name: str) -> str:
-    return f"{_NAMES[name]} {'are' if _NAMES[name].endswith('s') else 'is'} busy"
+def _busy_text(unit: str) -> str:
+    return f"{unit} {'are' if unit.endswith('s') else 'is'} busy"
 
 
 def _bound_class(name: str) -> str:

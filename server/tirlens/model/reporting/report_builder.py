@@ -210,7 +210,15 @@ def _add_known_time(
         parts: dict[str, float] = {}
         band = seconds / (1 + device.band), seconds * (1 + device.band)
     else:
-        found = find_bound(device, utilisation, blocks, launch, tail, time.limiter)
+        found = find_bound(
+            device,
+            utilisation,
+            blocks,
+            launch,
+            tail,
+            time.limiter,
+            uses_shared=report.shared_bytes != 0,
+        )
         parts = uncertainties(device, utilisation, launch, dram_traffic_range(report))
         band = band_s(seconds, parts)
     name = dominant_class(device, report.flop_by_class)
