@@ -125,3 +125,17 @@ def test_a_removed_interface(analyze: Any) -> None:
     (problem,) = out["problems"]
     assert problem["line"] == line_of("removed.py", "# removed")
     assert "te.create_prim_func" in problem["message"]
+
+
+def test_a_helper_whose_assumed_arguments_fail_needs_arguments(analyze: Any) -> None:
+    status, out, err = analyze("helper.py")
+    assert (status, out["problems"], out["not_called"]) == (1, [], [])
+    kernel, needs = out["kernels"]
+    assert (needs["definition"], needs["status"], needs["needs"]) == (
+        "check",
+        "needs-bindings",
+        ["original"],
+    )
+    assert needs["line"] == line_of("helper.py", "# helper") + 1
+    assert (kernel["definition"], kernel["flop"]) == ("add", 64)
+    assert err.count("check needs original; ") == 1

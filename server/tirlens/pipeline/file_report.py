@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tirlens.budget import NO_BUDGET, Budget
@@ -127,7 +128,7 @@ def file_report(
     return FileReport(
         kernels=tuple(with_previous_times(kernels)),
         problems=tuple(_without_duplicates([*problems, *result.problems])),
-        needs=result.needs,
+        needs=_first_of_each_function(result.needs),
         devices=tuple(devices.values()),
         source=source,
         path=path,
@@ -208,6 +209,14 @@ def _budget(
         if own.source in ("directive", "project") and own.device.id != device.id:
             return NO_BUDGET
     return budget
+
+
+def _first_of_each_function(needs: Sequence[NeedsArguments]) -> tuple[NeedsArguments, ...]:
+    """The first need of each function: all its statements that build kernels have the same."""
+    first: dict[str, NeedsArguments] = {}
+    for need in sorted(needs, key=lambda item: item.span.line):
+        first.setdefault(need.kernel, need)
+    return tuple(need for need in needs if first[need.kernel] is need)
 
 
 def _without_duplicates(problems: list[Problem]) -> list[Problem]:

@@ -27,11 +27,13 @@ def uncalled_kernels(
     """The kernels of `source` that have neither a report, nor a problem, nor a need."""
     if options.kernels or any(problem.kernel is None for problem in result.problems):
         return
-    known = {need.kernel for need in result.needs}
-    known |= {problem.kernel for problem in result.problems if problem.kernel is not None}
+    needed = {need.kernel for need in result.needs}
+    known = needed | {problem.kernel for problem in result.problems if problem.kernel is not None}
     known |= {report.definition for report in reports}
     lines = {report.span.line for report in reports}
     for kernel in source.kernels:
+        if kernel.local_to in needed:
+            continue
         names = {kernel.name, kernel.name.rpartition(".")[2], kernel.prim_func}
         if not kernel.off and kernel.span.line not in lines and not names & known:
             yield Uncalled(kernel.name, kernel.span, _call(kernel, options))

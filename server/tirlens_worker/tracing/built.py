@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
 
 from ..facts import Built, Span, no_entries
 from ..frameworks import relax_graph
@@ -12,9 +12,10 @@ from ..frameworks.locations.block_lines import NO_LINES, BlockLines, block_names
 from ..program import execution, load
 from ..program.build_record import BuildRecord, Event, elements
 from ..program.compilations import CapturedKernel
-from ..protocol import CallCandidate, KernelRequest, Problem
+from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 from . import assumed_calls
 from .assumed_calls import Call
+from .failures import Failure, explain
 from .kernels import functions
 
 # The most kernels of one statement: a module of a large model has hundreds.
@@ -44,9 +45,11 @@ class BuiltTracer:
         self._loaded = loaded
         self._record = record
         self._called: Set[str] = set()
-        self._errors: Dict[str, BaseException] = {}
+        self._failures: Dict[str, Failure] = {}
 
-    def trace(self, request: KernelRequest) -> Tuple[List[BuiltFunction], Optional[Problem]]:
+    def trace(
+        self, request: KernelRequest
+    ) -> Tuple[List[BuiltFunction], Union[Problem, NeedsArguments, None]]:
         """The functions that the statements of `request` built, or why they built none.
 
         A statement that was not reached built none, which is no problem.
@@ -132,12 +135,12 @@ class BuiltTracer:
                 with self._record.during(call):
                     execution.value_of(call.expression, self._loaded.namespace)
             except BaseException as error:
-                self._errors[name] = error
+                self._failures[name] = Failure(call, error)
                 span = request.definition or request.span
                 if self._record.events(span.line, span.end_line):
                     return
                 continue
-            self._errors.pop(name, None)
+            self._failures.pop(name, None)
             return
 
     def _is_executed(self, request: KernelRequest) -> bool:
@@ -167,14 +170,22 @@ class BuiltTracer:
         made = assumed_calls.instance(document, owner, request, names)
         return "{}.{}{}".format(made, last, expression[len(name) :])
 
-    def _why_not(self, request: KernelRequest, span: Span) -> Optional[Problem]:
-        """The error that prevented the statements from building a kernel, if any."""
-        error = self._errors.get(request.local_to or "")
-        if error is not None:
-            at = self._loaded.document.problem("trace", error, request.name, at=request.span)
+    def _why_not(self, request: KernelRequest, span: Span) -> Union[Problem, NeedsArguments, None]:
+        """The error that prevented the statements from building a kernel, if any.
+
+        Of a call whose arguments are assumed, the arguments that are needed.
+        """
+        document = self._loaded.document
+        failure = self._failures.get(request.local_to or "")
+        if failure is not None:
+            at = document.problem("trace", failure.error, request.name, at=request.span)
             if at.span is not None and at.span.line > span.end_line:
                 return None
-            return self._loaded.with_description(at, error)
+            if failure.candidate.source == "assumed":
+                missing = assumed_calls.required_around(document, request)
+                around = replace(request, name=request.local_to or request.name)
+                return explain(self._loaded, around, [failure], missing)
+            return self._loaded.with_description(at, failure.error)
         if request.local_to is None:
             return self._loaded.failure_at(request)
         return None

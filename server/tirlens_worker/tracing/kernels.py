@@ -62,7 +62,8 @@ def with_first_configuration(value: Any) -> Any:
 
     Other values are returned as they are.
     """
-    parts = cast(Sequence[Any], value) if isinstance(value, (list, tuple)) else (value,)
+    is_sequence = isinstance(value, (list, tuple))
+    parts: Sequence[Any] = cast(Sequence[Any], value) if is_sequence else (value,)
     for part in parts:
         if type(part).__name__ == "AutoTuner" and type(part).__module__.startswith("tilelang"):
             return part.run().kernel

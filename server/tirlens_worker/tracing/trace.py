@@ -84,7 +84,7 @@ class Tracer:
         return empty or self._failure_outcome(request, failures, ())
 
     def _trace_built(self, request: KernelRequest) -> Outcome:
-        found, problem = self._built.trace(request)
+        found, why = self._built.trace(request)
         traced = (
             Traced(
                 one.function,
@@ -99,7 +99,9 @@ class Tracer:
             )
             for one in found
         )
-        return Outcome(tuple(traced), () if problem is None else (problem,))
+        if isinstance(why, NeedsArguments):
+            return Outcome(tuple(traced), needs=why)
+        return Outcome(tuple(traced), () if why is None else (why,))
 
     def _assume(self, request: KernelRequest, failures: List[Failure]) -> Outcome:
         document = self._loaded.document
