@@ -14,6 +14,8 @@ import types
 from functools import cached_property
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
+from .fast_syntax_trees import with_names
+
 _MAX_CODES = 1000
 # An expression and its value.
 _Evaluated = Tuple[ast.expr, Any]
@@ -197,6 +199,4 @@ def _with_late_text(module: Any) -> Any:
     def unparse(node: ast.AST) -> Any:
         return _LateText(node) if isinstance(node, ast.Module) else module.unparse(node)
 
-    found = types.ModuleType(module.__name__)
-    found.__dict__.update(module.__dict__, unparse=unparse)
-    return found
+    return with_names(module, unparse=unparse)

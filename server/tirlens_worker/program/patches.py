@@ -17,7 +17,14 @@ import sys
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Mapping, Set, Tuple
 
-from ..frameworks import array_shapes, lazy_rewriting, old_tilelang, old_tvm, removed_names
+from ..frameworks import (
+    array_shapes,
+    fast_syntax_trees,
+    lazy_rewriting,
+    old_tilelang,
+    old_tvm,
+    removed_names,
+)
 from . import build_record, execution, fake_gpu, gpu_queries, other_versions, tuning
 from .compilations import (
     CapturedKernel,
@@ -228,6 +235,7 @@ def _patch_relax_builder(module: Any) -> None:
 _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("inspect", _patch_inspect),
     ("tilelang.jit", _patch_jit),
+    ("tilelang.language.eager.ast", fast_syntax_trees.install),
     ("tilelang.language.eager.builder", lazy_rewriting.install),
     ("tilelang.autotuner.tuner", _patch_tuner),
     ("tilelang", _patch_tilelang),
