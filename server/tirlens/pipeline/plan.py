@@ -8,12 +8,13 @@ lines that may have shifted.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeVar
 
 from tirlens.pipeline.span_shift import Lines, has_span_outside, line_shifts, shift_spans
@@ -70,10 +71,9 @@ class Part:
     lowered: tuple[Lowering, ...] = ()
     target: Mapping[str, Any] | None = None
 
-    @property
-    def is_current(self) -> bool:
-        """Whether no file that it depends on has changed."""
-        return all(_stamp(stamp[0]) == stamp for stamp in self.files)
+    def is_current(self, stamp_of: Callable[[str], Stamp]) -> bool:
+        """Whether no file that it depends on has changed, by the present stamps of files."""
+        return all(stamp_of(stamp[0]) == stamp for stamp in self.files)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,10 @@ class _Unit:
         return self.exact_key if has_span_outside(part, self.lines) else self.key
 
     def find(
-        self, cache: Mapping[bytes, Part], target: Mapping[str, Any]
+        self,
+        cache: Mapping[bytes, Part],
+        target: Mapping[str, Any],
+        stamp_of: Callable[[str], Stamp],
     ) -> tuple[bytes, Part] | None:
         """The key and the part of this unit in `cache`, at the lines of the unit; None if it is
         not there, or a file that it depends on has changed."""
@@ -108,7 +111,7 @@ class _Unit:
             part = cache.get(key)
             if part is None or part.target not in (None, target):
                 continue
-            if part.is_current:
+            if part.is_current(stamp_of):
                 return key, shift_spans(part, line_shifts(part.lines, self.lines))
         return None
 
@@ -180,13 +183,15 @@ class Plan:
         """This plan with the parts that `cache` has now. The text is not read again."""
         target = self.whole.target
         keys = dict(zip(self.known, self.used_keys, strict=True))
+        # The parts depend on the same files, often on hundreds.
+        stamp_of = functools.cache(_stamp)
         cached: dict[str, tuple[bytes, Part]] = {}
         for name, unit in self._units.items():
             part = self.known.get(name)
-            if part is not None and part.is_current:
+            if part is not None and part.is_current(stamp_of):
                 # It is at the lines of the text already.
                 cached[name] = keys[name], part
-            elif (pair := unit.find(cache, target)) is not None:
+            elif (pair := unit.find(cache, target, stamp_of)) is not None:
                 cached[name] = pair
         return replace(
             self,
@@ -201,7 +206,7 @@ class Plan:
 
     def is_older(self, path: str) -> bool:
         """Whether the file `path` was last changed before this plan was made."""
-        return _stamp(path)[1] < self.began_ns - _CLOCK_NS
+        return self._is_older(_stamp(path))
 
     def result(self, answer: Result | None = None) -> Result:
         """The known parts and those of `answer`, the answer to `request`, as one result."""
@@ -289,7 +294,11 @@ class Plan:
 
     def _read_stamp(self, path: str) -> Stamp:
         """The stamp of a file when the worker read it; one that no file has if that is unsure."""
-        return _stamp(path) if self.is_older(path) else (path, 0, _CHANGED)
+        stamp = _stamp(path)
+        return stamp if self._is_older(stamp) else (path, 0, _CHANGED)
+
+    def _is_older(self, stamp: Stamp) -> bool:
+        return stamp[1] < self.began_ns - _CLOCK_NS
 
     def _with_target(self, part: Part) -> Part:
         """`part` with the target if another target might have given another part."""
@@ -363,7 +372,7 @@ def _unit(
 
 def _stamp(path: str) -> Stamp:
     try:
-        status = Path(path).stat()
+        status = os.stat(path)  # noqa: PTH116 - a `Path` takes as long again
     except OSError:
         return path, 0, _MISSING
     return path, status.st_mtime_ns, status.st_size
