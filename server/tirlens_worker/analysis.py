@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 from . import codec
 from .facts import Caveat, KernelFacts
@@ -36,11 +36,15 @@ _LEAST_IMPORT_S = 0.1
 
 
 class Continuation(NamedTuple):
-    """What a copy of the process, made after the leading imports, is to do instead."""
+    """What a copy of the process, made after the leading imports, is to do instead.
+
+    `document` is that of the request if it has been parsed.
+    """
 
     request: Analyze
     only: Sequence[int]
     send: Send
+    document: Optional[Document] = None
 
 
 ForkPoint = Callable[[ImportState], Optional[Continuation]]
@@ -83,16 +87,17 @@ def analyse(
             continuation = None if state.is_newer_than(began_ns) else fork_point(state)
             if continuation is None:
                 break
-            request, only, send = continuation
-            document = _document(request)
+            request, only, send, parsed = continuation
+            document = _document(request, parsed)
             origins.replace_document(document)
             loaded.replace_document(document)
             watch_built(loaded, request)
         load.run_rest(loaded, note_line)
         for problem in loaded.problems:
             send(PROBLEM, codec.dumps(problem))
-        # Sent again at the end, which not every analysis reaches.
-        _send_files(origins, send)
+        # Others are sent at the end, which not every analysis reaches.
+        known = set(origins.files())
+        _send_files(sorted(known), send)
         tracer = Tracer(loaded)
         for index in only:
             kernel = request.kernels[index]
@@ -101,18 +106,18 @@ def analyse(
             patches.install(request.target)
             _send_kernel(loaded, tracer, kernel, send)
             send(END, b"%d" % index)
-        _send_files(origins, send)
+        _send_files((path for path in origins.files() if path not in known), send)
     send(DONE, b"")
 
 
-def _document(request: Analyze) -> Document:
-    document = Document(request.path, request.text, request.leave_out)
+def _document(request: Analyze, parsed: Optional[Document] = None) -> Document:
+    document = parsed or Document(request.path, request.text, request.leave_out)
     defined_values.record_definitions(document, {item.span.line for item in request.kernels})
     return document
 
 
-def _send_files(origins: Origins, send: Send) -> None:
-    for path in origins.files():
+def _send_files(paths: Iterable[str], send: Send) -> None:
+    for path in paths:
         send(FILE, codec.dumps(path))
 
 

@@ -12,6 +12,7 @@ import struct
 import sys
 import time
 import traceback
+from dataclasses import replace
 from typing import Callable, Iterable, NamedTuple, Optional, Tuple
 
 from ..analysis import LINE, Continuation, analyse
@@ -138,13 +139,15 @@ class AnalysisProcess:
             self._trace_later()
             return None
         self._disconnect()
-        self._connect(fork_server.serve(self._control, self._worker, state))
+        ends, demanded, document = fork_server.serve(self._control, self._worker, state)
+        self._connect(ends)
         limits.set_name("tirlens-child")
         orders = self._receive_orders()
         if orders is None:
             os._exit(0)
         request, only, _ = orders
-        return Continuation(request, only, self._send)
+        is_demanded = replace(demanded, id=request.id) == request
+        return Continuation(request, only, self._send, document if is_demanded else None)
 
 
 def run_and_exit(work: Callable[[], None]) -> None:

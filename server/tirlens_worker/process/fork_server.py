@@ -23,6 +23,7 @@ import time
 from typing import Callable, NamedTuple, Optional, Tuple
 
 from ..isolation import limits
+from ..program.document import Document
 from ..program.import_state import ImportState
 from ..protocol import Analyze
 from . import descriptors, processes
@@ -111,8 +112,11 @@ def leave_server(control: int, worker: int) -> bool:
         return _fork_child_of(worker, lambda pid: sender.send(_PID.pack(pid)))
 
 
-def serve(control: int, worker: int, state: ImportState) -> Ends:
-    """Fork processes as the worker demands; returns in each of these, and never in the server."""
+def serve(control: int, worker: int, state: ImportState) -> Tuple[Ends, Analyze, Document]:
+    """Fork processes as the worker demands; returns in each of these, and never in the server.
+
+    The result has the demanded request and its document.
+    """
     limits.set_name("tirlens-imports")
     # What is not collected any more stays shared with the processes that are forked.
     gc.collect()
@@ -123,13 +127,14 @@ def serve(control: int, worker: int, state: ImportState) -> Ends:
             if demand is None:
                 _leave(0)
             request, ends = demand
-            if state.document_of(request) is None:
+            document = state.document_of(request)
+            if document is None:
                 # Later requests will not be of these imports either.
                 stream.send(_PID.pack(0))
                 _leave(0)
             if _fork_child_of(worker):
                 stream.send(_PID.pack(os.getpid()))
-                return ends
+                return ends, request, document
             for descriptor in ends:
                 os.close(descriptor)
 

@@ -28,6 +28,7 @@ from typing import (
 
 from ..facts import Span
 from ..protocol import CallCandidate
+from ..statements import walk_statements
 from .compilations import CapturedKernel
 from .document import Document
 
@@ -77,7 +78,7 @@ class BuildRecord:
 
     def watch(self, spans: Sequence[Span]) -> None:
         """Record the values of the simple statements at `spans`; their code is changed."""
-        for node in ast.walk(self._document.tree):
+        for node in walk_statements(self._document.tree) if spans else ():
             value = getattr(node, "value", None)
             if not isinstance(node, _SIMPLE) or value is None or node.lineno in self._watched:
                 continue

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Callable, Collection, Dict, List, Mapping, Optional
 
+from ..statements import walk_statements
 from .document import Document
 
 _NAME = "__tirlens_defined__"
@@ -25,9 +26,9 @@ def record_definitions(document: Document, lines: Optional[Collection[int]] = No
     """
     inner = {
         node.lineno: node
-        for outer in ast.walk(document.tree)
+        for outer in walk_statements(document.tree)
         if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef))
-        for node in ast.walk(outer)
+        for node in walk_statements(outer)
         if isinstance(node, ast.FunctionDef) and node is not outer and node.decorator_list
     }
     for line, node in inner.items():

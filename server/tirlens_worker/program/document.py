@@ -14,6 +14,7 @@ from ..facts import Span
 from ..frameworks.locations.source_text import SourceText
 from ..lines import split_lines
 from ..protocol import Problem
+from ..statements import walk_statements
 
 # TVM's parser reports an error as text; ``--> file:line:column`` is its own 1-based position.
 _DIAGNOSTIC = re.compile(r"-->\s*(?P<file>.+?):(?P<line>\d+):(?P<column>\d+)")
@@ -62,7 +63,7 @@ class Document:
         """The statement at the start of `span`, which may be the start of its first decorator."""
         if self._by_position is None:
             self._by_position = {}
-            for node in ast.walk(self.tree):
+            for node in walk_statements(self.tree):
                 if isinstance(node, ast.stmt):
                     self._by_position[(node.lineno, self._column(node))] = node
                     for decorator in getattr(node, "decorator_list", ()):
@@ -86,7 +87,7 @@ class Document:
         node: ast.AST = self.tree
         path: List[Definition] = []
         for part in dotted.split("."):
-            inside = (inner for inner in ast.walk(node) if isinstance(inner, _DEFINITIONS))
+            inside = (inner for inner in walk_statements(node) if isinstance(inner, _DEFINITIONS))
             named = (definition for definition in inside if definition.name == part)
             found = next(named, None)
             if found is None:
@@ -271,7 +272,8 @@ def _code_points(line: str, utf8_offset: int) -> int:
 
 def relative_levels(tree: ast.AST) -> int:
     """The greatest level of the relative imports of a text: 2 for ``from ..ops import x``."""
-    return max((n.level for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)), default=0)
+    nodes = walk_statements(tree)
+    return max((node.level for node in nodes if isinstance(node, ast.ImportFrom)), default=0)
 
 
 def package_of(path: str, levels: int = 0) -> Tuple[str, str]:

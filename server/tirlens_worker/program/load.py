@@ -19,6 +19,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from ..frameworks import old_tvm
 from ..isolation.network import NetworkClosedError
 from ..protocol import KernelRequest, Problem
+from ..statements import walk_statements
 from . import (
     build_record,
     defined_values,
@@ -233,7 +234,9 @@ def leading_imports(body: List[ast.stmt]) -> int:
     for number, statement in enumerate(body, 1):
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             break
-        if any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.walk(statement)):
+        if any(
+            isinstance(node, (ast.Import, ast.ImportFrom)) for node in walk_statements(statement)
+        ):
             end = number
     return end
 

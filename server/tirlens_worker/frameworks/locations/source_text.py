@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Dict, List, Optional
 
 from ...lines import split_lines
+from ...statements import walk_statements
 
 
 class SourceText:
@@ -31,7 +32,7 @@ class SourceText:
     @cached_property
     def _statements_by_line(self) -> Dict[int, List[ast.stmt]]:
         found: Dict[int, List[ast.stmt]] = {}
-        for node in ast.walk(self._tree) if self._tree is not None else ():
+        for node in walk_statements(self._tree) if self._tree is not None else ():
             if isinstance(node, ast.stmt):
                 found.setdefault(node.lineno, []).append(node)
         for nodes in found.values():
