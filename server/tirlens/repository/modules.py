@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from tirlens.repository.data_files import DataFiles
@@ -29,6 +29,8 @@ class Modules:
         The paths of its Python files relative to it.
     texts
         Texts that replace those on disk, by relative path: the documents open in an editor.
+    pause
+        Called at each step of what is done with the modules; returns when it may go on.
 
     Attributes
     ----------
@@ -40,11 +42,16 @@ class Modules:
     """
 
     def __init__(
-        self, root: Path, files: Iterable[str], texts: Mapping[str, str] | None = None
+        self,
+        root: Path,
+        files: Iterable[str],
+        texts: Mapping[str, str] | None = None,
+        pause: Callable[[], None] = lambda: None,
     ) -> None:
         self._root = root
         self.data_files = DataFiles(root)
         self.work = 0
+        self.pause = pause
         self._texts = texts or {}
         self._by_name: dict[str, list[str]] = {}
         self._packages: set[tuple[str, ...]] = set()
@@ -105,6 +112,7 @@ class Modules:
         return next(found, None)
 
     def _read(self, path: str) -> ModuleScope | None:
+        self.pause()
         try:
             text = self._texts.get(path)
             if text is None:

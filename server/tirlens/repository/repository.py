@@ -36,10 +36,15 @@ class Repository:
         The folder.
     store
         The file that stores the index between runs; None for the user's cache folder.
+    pause
+        Called at each step of a search; returns when the search may go on.
     """
 
-    def __init__(self, root: Path, store: Path | None = None) -> None:
+    def __init__(
+        self, root: Path, store: Path | None = None, pause: Callable[[], None] = lambda: None
+    ) -> None:
         self.root = root
+        self._pause = pause
         name = hashlib.sha256(str(root).encode()).hexdigest()[:16]
         folder = platformdirs.user_cache_path("tirlens") / "repositories"
         store = store or folder / f"{name}.sqlite"
@@ -129,7 +134,7 @@ class Repository:
             }
         missing = [target for target in new if target not in found]
         if missing:
-            searched = find_calls(self._index, missing, texts)
+            searched = find_calls(self._index, missing, texts, self._pause)
             found |= searched
             if texts is None:
                 self._store.add(searched)

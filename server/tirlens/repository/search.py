@@ -11,7 +11,7 @@ import contextlib
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tirlens.repository.control_flow import LimitError
@@ -113,6 +113,7 @@ def find_calls(
     index: WordIndex,
     targets: Sequence[Target],
     texts: Mapping[str, str] | None = None,
+    pause: Callable[[], None] = lambda: None,
 ) -> dict[Target, Search]:
     """The calls of functions of one file in the other files, the most typical first.
 
@@ -124,10 +125,12 @@ def find_calls(
         The functions, all of one file.
     texts
         Texts that replace those on disk, by path relative to the root.
+    pause
+        Called at each step of the search; returns when it may go on.
     """
     if not targets:
         return {}
-    modules = Modules(index.root, index.files, texts)
+    modules = Modules(index.root, index.files, texts, pause)
     found, is_complete = _calls(index, modules, targets)
     without = [target for target, calls in found.items() if not calls]
     if not is_complete and 0 < len(without) < len(targets):

@@ -25,6 +25,7 @@ from tirlens.session.events import (
     TextRead,
     ViewChanged,
 )
+from tirlens.session.foreground import Foreground
 from tirlens.session.idle_lowering import IdleLowering
 from tirlens.session.job import Job, complete, find_environment, plan_job
 from tirlens.session.late_imports import import_pipeline
@@ -73,6 +74,8 @@ class Analyses:
         Reads the texts of the documents.
     pins
         The versions that documents are compared with.
+    foreground
+        Is told of what someone waits for.
 
     Attributes
     ----------
@@ -82,13 +85,16 @@ class Analyses:
         How long the workers took for the last requests, in seconds.
     """
 
-    def __init__(self, emit: EventSink, readings: Readings, pins: Pins) -> None:
+    def __init__(
+        self, emit: EventSink, readings: Readings, pins: Pins, foreground: Foreground
+    ) -> None:
         self.queues = WorkerQueues(emit)
         self.durations_s: deque[float] = deque(maxlen=50)
         self._emit = emit
         self._readings = readings
+        self._foreground = foreground
         self._lowering = IdleLowering(self.queues)
-        self._repositories = Repositories()
+        self._repositories = Repositories(foreground)
         self._baselines = BaselineAnalyses(self.queues, self._lowering, self._repositories, pins)
         self._pending: dict[Document, _Pending] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -170,7 +176,8 @@ class Analyses:
             if document.generation == generation:
                 self._emit(TextRead(document))
             return
-        job = await self._plan(document, generation, configuration, reading)
+        with self._foreground.busy():
+            job = await self._plan(document, generation, configuration, reading)
         if not job.is_current:
             return
         request, problem = job.plan.request, job.interpreter.problem
@@ -298,7 +305,8 @@ class Analyses:
                 await asyncio.wait([pending.ahead])
             duration_s = time.perf_counter() - pending.began_s
             plan = job.plan
-            result, parts = await asyncio.to_thread(complete, plan, answer)
+            with self._foreground.busy():
+                result, parts = await asyncio.to_thread(complete, plan, answer)
             # The parts of an obsolete answer too: most of them hold for the next text.
             self._parts.add(job.path, parts, plan.used_keys)
         finally:
@@ -326,14 +334,15 @@ class Analyses:
 
     async def _evaluate(self, job: Job, result: Result) -> Evaluation | None:
         """Evaluate `result` and let the document show it; None if the job is not current."""
-        evaluation = await asyncio.to_thread(
-            evaluate,
-            job,
-            result,
-            self._parts.parts(job.path),
-            self._reports,
-            self._repositories.awaited_kernels,
-        )
+        with self._foreground.busy():
+            evaluation = await asyncio.to_thread(
+                evaluate,
+                job,
+                result,
+                self._parts.parts(job.path),
+                self._reports,
+                self._repositories.awaited_kernels,
+            )
         if not job.is_current:
             return None
         document, before = job.document, job.document.analysis

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from tirlens.captured.candidates import CapturedCalls
     from tirlens.repository import Repository
+    from tirlens.session.foreground import Foreground
     from tirlens.source import SourceFile
 
 
@@ -19,9 +20,15 @@ class Repositories:
 
     A search takes up to seconds, reads files only, and executes nothing of them. Captured calls
     are read at once.
+
+    Parameters
+    ----------
+    foreground
+        What a search waits for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, foreground: Foreground) -> None:
+        self._foreground = foreground
         self._known: dict[Path, Repository] = {}
         self._found: dict[Path, SourceFile] = {}
         self._running: dict[Path, asyncio.Task[SourceFile | None]] = {}
@@ -85,6 +92,8 @@ class Repositories:
         root = root_of(path)
         if root is None:
             return None
-        repository = self._known.setdefault(root, Repository(root))
+        repository = self._known.setdefault(
+            root, Repository(root, pause=self._foreground.wait_until_idle)
+        )
         repository.refresh()
         return repository.with_calls(source, path)

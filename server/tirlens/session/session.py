@@ -18,6 +18,7 @@ from tirlens.session.analyses import Analyses
 from tirlens.session.baselines import Pins
 from tirlens.session.document import Document
 from tirlens.session.events import DisplayChanged, EventSink, FileClosed, Status, ViewChanged
+from tirlens.session.foreground import Foreground
 from tirlens.session.readings import Readings
 from tirlens.settings import DETAILS, Settings
 
@@ -59,9 +60,10 @@ class Session:
         self.documents: dict[str, Document] = {}
         self.configuration = configuration
         self._emit = emit
-        self._readings = Readings(emit)
+        foreground = Foreground()
+        self._readings = Readings(emit, foreground)
         self._pins = pins or Pins()
-        self.analyses = Analyses(emit, self._readings, self._pins)
+        self.analyses = Analyses(emit, self._readings, self._pins, foreground)
 
     # Documents
 
