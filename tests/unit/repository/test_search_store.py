@@ -55,9 +55,9 @@ def _run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], bool
     """The calls that another process would know, and whether it searches for them."""
     searched: list[Any] = []
 
-    def find(index: Any, targets: Sequence[Any], texts: Any = None) -> Any:
+    def find(index: Any, targets: Sequence[Any], *others: Any) -> Any:
         searched.extend(targets)
-        return find_calls(index, targets, texts)
+        return find_calls(index, targets, *others)
 
     with monkeypatch.context() as patch:
         patch.setattr(repository, "find_calls", find)
