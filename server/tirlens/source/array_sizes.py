@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tirlens.source.find import Found, own_nodes
 from tirlens.source.module_names import FunctionNode, bound_names, parameter_defaults, parameters
+from tirlens.source.nodes import own_statements
 
 # Calls that declare an array: ``T.match_buffer(a, (M, K))`` has the shape behind a pointer.
 _MATCH = "match_buffer"
@@ -17,8 +18,19 @@ _LARGEST_FACTOR = 8
 _QUOTIENTS = frozenset({"ceildiv", "cdiv", "floordiv"})
 
 
-def array_sizes(found: Found, order: Sequence[str]) -> dict[str, int | None]:
-    """The sizes in the shapes of the arrays by name, with their defaults.
+# The name of an array, which may be empty, and the expression of its shape.
+Shape = tuple[str, ast.expr]
+
+
+def array_shapes(found: Found) -> tuple[Shape, ...]:
+    """The shapes of the arrays of a kernel's functions."""
+    return tuple(shape for terminal in found.terminals for shape in _shapes(terminal))
+
+
+def array_sizes(
+    found: Found, shapes: Sequence[Shape], order: Sequence[str]
+) -> dict[str, int | None]:
+    """The sizes in the `shapes` of the arrays by name, with their defaults.
 
     Those of `order`, the parameters and constants, come last and in that order.  Empty where a
     shape depends on anything else.  Names that only divide another size, such as those of tiles, do
@@ -31,12 +43,11 @@ def array_sizes(found: Found, order: Sequence[str]) -> dict[str, int | None]:
     values = _assigned_values(functions)
     given = {item.arg for item in parameters(found.owner)}
     names: set[str] = set()
-    for terminal in found.terminals:
-        for _, shape in _shapes(terminal):
-            for name in _names(shape, values, given, frozenset()):
-                if name is None:
-                    return {}
-                names.add(name)
+    for _, shape in shapes:
+        for name in _names(shape, values, given, frozenset()):
+            if name is None:
+                return {}
+            names.add(name)
     defaults = parameter_defaults(found.owner)
     others = sorted(name for name in names if name not in order)
     ordered = (*others, *(name for name in order if name in names))
@@ -47,12 +58,11 @@ def _number(node: ast.expr | None) -> int | None:
     return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
 
 
-def dimension_names(found: Found) -> dict[str, tuple[str, ...]]:
+def dimension_names(shapes: Sequence[Shape]) -> dict[str, tuple[str, ...]]:
     """The names of the dimensions of each array; empty for a dimension that is no single name."""
     return {
         array: tuple(getattr(item, "id", "") for item in shape.elts)
-        for terminal in found.terminals
-        for array, shape in _shapes(terminal)
+        for array, shape in shapes
         if isinstance(shape, (ast.Tuple, ast.List))
     }
 
@@ -61,8 +71,7 @@ def _is_function(node: ast.AST) -> bool:
     return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
 
 
-def _shapes(function: FunctionNode) -> Iterator[tuple[str, ast.expr]]:
-    """The names of a function's arrays and the expressions of their shapes."""
+def _shapes(function: FunctionNode) -> Iterator[Shape]:
     annotations = [(item.arg, item.annotation) for item in parameters(function)]
     for node in own_nodes(function):
         if isinstance(node, ast.AnnAssign):
@@ -88,7 +97,7 @@ def _assigned_values(functions: Sequence[FunctionNode]) -> dict[str, ast.expr | 
     """The value of each name that is assigned once in `functions`, else None."""
     found: dict[str, ast.expr | None] = {}
     for function in functions:
-        for node in own_nodes(function):
+        for node in own_statements(function):
             if not isinstance(node, ast.Assign):
                 continue
             simple: dict[str, ast.expr] = {}

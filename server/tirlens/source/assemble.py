@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tirlens.source.array_sizes import array_sizes, dimension_names
+from tirlens.source.array_sizes import array_shapes, array_sizes, dimension_names
 from tirlens.source.call_sites import CallSites, prelude
 from tirlens.source.directives import is_call
 from tirlens.source.find import Definition, Found
 from tirlens.source.module_names import Names, parameter_defaults, parameters
+from tirlens.source.nodes import walk
 from tirlens.source.parse import Text
 from tirlens.source.source_file import Alternative, Directive, KernelSource, SyntaxProblem
 from tirlens_worker.facts import Span
@@ -126,7 +127,7 @@ class Assembler:
         extent = self._text.extent(found.owner)
         head = found.terminals[0] if len(found.terminals) == 1 else found.owner
         same = head is found.owner
-        names = _parameters(found)
+        names, shapes = _parameters(found), array_shapes(found)
         candidates = _unique(self._candidates(found, attached, typechecks))
         local = found.local_to
         return KernelSource(
@@ -137,8 +138,8 @@ class Assembler:
             insertion_line=extent.line,
             prim_func=None if same else head.name,
             parameters=names,
-            sizes=array_sizes(found, names),
-            dimensions=dimension_names(found),
+            sizes=array_sizes(found, shapes, names),
+            dimensions=dimension_names(shapes),
             required=_required_parameters(found),
             candidates=candidates,
             directives=tuple(item for _, item in sorted(attached.directives, key=_rank)),
@@ -204,7 +205,7 @@ def _parameters(found: Found) -> tuple[str, ...]:
 def _constants(owner: ast.AST) -> list[str]:
     """The names in ``T.const("M, N, K")`` and ``T.dynamic("M")`` of an eager kernel."""
     out: list[str] = []
-    for node in ast.walk(owner):
+    for node in walk(owner):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr not in ("const", "dynamic", "symbolic"):
                 continue

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from tirlens.source.module_names import Names
+from tirlens.source.nodes import child_nodes
 
 _FRAMEWORKS = frozenset({"tvm", "tilelang"})
 # Calls that yield a function or module from something else than one.
@@ -166,7 +167,7 @@ def calls_of(statement: ast.stmt) -> Iterator[ast.Call]:
         if isinstance(node, ast.Call):
             yield node
         if not isinstance(node, (ast.Lambda, ast.FunctionDef, ast.ClassDef)) or node is statement:
-            pending.extend(ast.iter_child_nodes(node))
+            pending.extend(child_nodes(node))
 
 
 def _is_of_framework(path: str) -> bool:

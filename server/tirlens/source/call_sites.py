@@ -15,6 +15,7 @@ from tirlens.source.module_names import (
     parameter_defaults,
     parameters,
 )
+from tirlens.source.nodes import walk
 from tirlens.source.parse import Text
 from tirlens.source.scopes import Frame, function_frame, functions, module_frame
 from tirlens.source.tables import Tables
@@ -230,13 +231,13 @@ def _statements_before(body: list[ast.stmt], target: ast.AST) -> Iterator[ast.st
     for statement in body:
         if statement is target:
             return
-        if any(node is target for node in ast.walk(statement)):
+        if any(node is target for node in walk(statement)):
             for name in ("body", "orelse", "finalbody"):
                 block = getattr(statement, name, None)
                 if isinstance(block, list) and any(
                     node is target
                     for item in block  # pyright: ignore[reportUnknownVariableType]
-                    for node in ast.walk(item)  # pyright: ignore[reportUnknownArgumentType]
+                    for node in walk(item)  # pyright: ignore[reportUnknownArgumentType]
                 ):
                     yield from _statements_before(block, target)  # pyright: ignore[reportUnknownArgumentType]
             return

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from tirlens.source.builders import Builders, calls_of
 from tirlens.source.module_names import FunctionNode, Names, bound_names, loaded_names
+from tirlens.source.nodes import child_nodes, own_statements
 
 # Parameters for what has been built already.
 _RESERVED = frozenset({"mod", "module", "ir_module", "sch", "schedule", "func", "prim_func"})
@@ -87,7 +88,7 @@ class _Finder:
             return [Found(node, style, (node,), scope, tuned)]
         direct = [item for item in inner if item.scope == (*scope, node)]
         names = {item.owner.name for item in direct}
-        kept = {item.owner.name for item in direct} if jitted else returned_names(node) & names
+        kept = names if jitted or not names else returned_names(node) & names
         lifted = [item for item in direct if item.owner.name in kept]
         out = [item for item in inner if item not in lifted]
         if lifted:
@@ -160,14 +161,14 @@ def own_nodes(function: FunctionNode) -> Iterator[ast.AST]:
         node = pending.pop()
         yield node
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            pending.extend(ast.iter_child_nodes(node))
+            pending.extend(child_nodes(node))
 
 
 def returned_names(function: FunctionNode) -> set[str]:
     """The names on which the function's result depends, through its own assignments."""
     returned: set[str] = set()
     made_of: dict[str, set[str]] = {}
-    for node in own_nodes(function):
+    for node in own_statements(function):
         if isinstance(node, ast.Return) and node.value is not None:
             returned |= loaded_names(node.value)
         elif isinstance(node, ast.Assign):

@@ -14,6 +14,7 @@ from typing import Any, cast
 from tirlens.source import tensors
 from tirlens.source.argument_parsers import PARSING, option_defaults
 from tirlens.source.module_names import FunctionNode, Names, parameters
+from tirlens.source.nodes import walk
 from tirlens.source.scopes import END, Binding, Frame, Position, function_frame
 from tirlens.source.values import (
     BINARY,
@@ -329,7 +330,7 @@ class Folder:
     def _call_of_file(self, function: FunctionNode, node: ast.Call, frame: Frame) -> Value:
         """The value of a call of a function of this file."""
         last = function.body[-1] if function.body else None
-        returns = [item for item in ast.walk(function) if isinstance(item, ast.Return)]
+        returns = [item for item in walk(function) if isinstance(item, ast.Return)]
         if isinstance(last, ast.Return) and returns == [last] and last.value is not None:
             module = frame
             while module.parent is not None:

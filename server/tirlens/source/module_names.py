@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from tirlens.source.nodes import child_nodes, walk
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 _FRAMEWORKS = ("tvm", "tilelang")
@@ -142,7 +144,7 @@ def bound_names(body: list[ast.stmt]) -> set[str]:
             out.update((item.asname or item.name).split(".")[0] for item in node.names)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             out.add(node.id)
-        pending.extend(ast.iter_child_nodes(node))
+        pending.extend(child_nodes(node))
     return out
 
 
@@ -171,6 +173,6 @@ def loaded_names(node: ast.AST) -> set[str]:
     """The names that are read in `node`."""
     return {
         item.id
-        for item in ast.walk(node)
+        for item in walk(node)
         if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
     }

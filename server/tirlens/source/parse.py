@@ -9,6 +9,7 @@ import tokenize
 from dataclasses import dataclass
 from functools import cached_property
 
+from tirlens.source.nodes import child_nodes, walk
 from tirlens.source.pieces import Pieces, begins_statement
 from tirlens.source.source_file import SyntaxProblem
 from tirlens_worker.facts import Span
@@ -30,13 +31,13 @@ class Text:
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """All nodes of the tree."""
-        return list(ast.walk(self.tree))
+        """All nodes of the tree but contexts and operators."""
+        return list(walk(self.tree))
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        """The parent of each node of the tree."""
-        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+        """The parent of each of the `nodes`."""
+        return {child: node for node in self.nodes for child in child_nodes(node)}
 
     def span(self, node: ast.AST, end: ast.AST | None = None) -> Span:
         """The span of `node`, without the decorators of a definition."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tirlens.source.module_names import FunctionNode, parameter_defaults, parameters
+from tirlens.source.nodes import child_nodes
 from tirlens.source.values import Value
 
 Position = tuple[int, int]
@@ -74,7 +75,7 @@ def _walk(body: list[ast.stmt]) -> Iterator[tuple[str, Binding]]:
         if isinstance(node, ast.Lambda):
             continue
         yield from _bindings_of(node)
-        pending.extend(ast.iter_child_nodes(node))
+        pending.extend(child_nodes(node))
 
 
 def _bindings_of(node: ast.AST) -> Iterator[tuple[str, Binding]]:
