@@ -75,7 +75,7 @@ class Analyses:
     pins
         The versions that documents are compared with.
     foreground
-        Is told of what someone waits for.
+        Knows when the analyses do what someone waits for.
 
     Attributes
     ----------

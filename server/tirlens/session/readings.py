@@ -26,7 +26,7 @@ class Readings:
     emit
         Receives `TextRead` after the first reading of a document.
     foreground
-        Is told of the readings.
+        Knows when a text is read.
     """
 
     def __init__(self, emit: EventSink, foreground: Foreground) -> None:

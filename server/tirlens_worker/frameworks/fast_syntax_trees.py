@@ -72,7 +72,7 @@ def quote(
     if isinstance(span, ast.AST):
         span = _position(span)
     position = None if span is None else dict(zip(_POSITION, span))
-    statements: List[ast.stmt] = _filled(found, names, list(passes or ()), position)
+    statements: List[ast.stmt] = _nodes(found, names, list(passes or ()), position)
     return statements
 
 
@@ -94,7 +94,7 @@ def _template(node: ast.AST) -> Any:
     return _Template(type(node), dict(vars(node)), tuple(parts), has_position, name)
 
 
-def _filled(
+def _nodes(
     items: List[Any], names: Dict[str, Any], passes: List[Any], position: Optional[Dict[str, Any]]
 ) -> List[Any]:
     """The nodes of `items`, as `ast.NodeTransformer` returns a list."""
@@ -129,7 +129,7 @@ def _node(
         attributes.update(position)
     for field, part in parts:
         is_list = not isinstance(part, (_Template, ast.AST))
-        value = (_filled if is_list else _node)(part, names, passes, position)
+        value = (_nodes if is_list else _node)(part, names, passes, position)
         if value is None:
             del attributes[field]
         else:
