@@ -254,6 +254,11 @@ def test_the_smallest_values_are_tried_together() -> None:
     assert {"N": "1024", "block_M": "32", "dim_k": "64"} in tried[:4]
 
 
+def test_blocks_of_few_rows_are_tried_last() -> None:
+    *_, last = attempts([Parameter("block_m"), Parameter("threads")], {}, {})
+    assert last == {"block_m": "8", "threads": "128"}
+
+
 def test_large_sizes_are_divided() -> None:
     parameters = [Parameter("M"), Parameter("block_M"), Parameter("N")]
     first = next(attempts(parameters, {}, {"N": 4096}, 16))

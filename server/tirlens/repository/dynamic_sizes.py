@@ -6,6 +6,7 @@ import ast
 import math
 from collections.abc import Iterator, Sequence
 
+from tirlens.repository.definitions import definition
 from tirlens.repository.tensor_shapes import Tensor
 from tirlens.repository.values import GoalCall
 from tirlens.source.module_names import FunctionNode, parameters
@@ -17,7 +18,7 @@ Dimensions = tuple[tuple[str | None, ...], ...]
 
 def dynamic_dimensions(tree: ast.Module, name: str) -> Dimensions:
     """The dynamic dimensions of the arrays that the kernel of the factory `name` takes."""
-    factory = _definition(tree, name)
+    factory = definition(tree, name)
     if factory is None:
         return ()
     names = dict(_symbols(factory))
@@ -52,23 +53,6 @@ def typical_sizes(found: Sequence[dict[str, int]]) -> dict[str, int]:
         (one for one in found if len(one) == most), key=lambda one: math.prod(one.values())
     )
     return whole[len(whole) // 2] if whole else {}
-
-
-def _definition(tree: ast.Module, name: str) -> FunctionNode | None:
-    body: list[ast.stmt] = tree.body
-    node: ast.stmt | None = None
-    for part in name.split("."):
-        node = next(
-            (
-                item
-                for item in body
-                if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-                and item.name == part
-            ),
-            None,
-        )
-        body = node.body if isinstance(node, ast.ClassDef) else []
-    return node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
 
 
 def _symbols(factory: FunctionNode) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tirlens.repository.control_flow import LimitError
+from tirlens.repository.definitions import definition, returned_parameters
 from tirlens.repository.dynamic_sizes import dynamic_dimensions, sizes_of, typical_sizes
 from tirlens.repository.evaluator import Evaluator
 from tirlens.repository.modules import Modules
@@ -333,8 +334,9 @@ def _search(
     sizes: dict[str, list[dict[str, int]]] = {}
     by_kind: dict[str, dict[str, tuple[GoalCall, int]]] = {}
     values: dict[str, Counter[str]] = {}
+    inner = returned_parameters(definition(scope.tree, target.name))
     for kind, call in found:
-        for name, value in call.arguments.items():
+        for name, value in (*call.arguments.items(), *_inner_arguments(call, inner)):
             with contextlib.suppress(UnknownValueError):
                 values.setdefault(name, Counter())[renderer.text(value)] += 1
         with contextlib.suppress(UnknownValueError):
@@ -358,6 +360,14 @@ def _search(
     }
     missing = Counter(name for _, call in found for name in call.missing)
     return Search(tuple(calls.values())[:_MAX_CALLS], hints, missing)
+
+
+def _inner_arguments(call: GoalCall, names: Sequence[str]) -> Iterator[tuple[str, Value]]:
+    """The arguments of the call of what a factory of factories returns."""
+    positional, named = call.inner or ([], {})
+    if names and not any(isinstance(item, Tensor) for item in (*positional, *named.values())):
+        yield from zip(names, positional, strict=False)
+        yield from named.items()
 
 
 def _drop_unfinished(calls: dict[str, tuple[GoalCall, int]]) -> None:

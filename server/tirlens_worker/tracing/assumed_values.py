@@ -144,6 +144,7 @@ _ELEMENTS = "4194304"
 _UNKNOWN: Texts = ("128", "1", '"float16"', "None", "1.0")
 _MAX_ATTEMPTS = 16
 _LARGE, _SMALL = 1024, 16
+_FEW_ROWS = "8"
 _IS_OF_BLOCK = re.compile(r"(.*_)?(block|blk|tile|chunk|page|threads?|warps?|stages?)|b[mnktvcqs]$")
 _IS_OF_HEAD = re.compile(r".*dim(_?(qk|v|k|q|head|size))?|d_?(head|state|qk|v|k|q)?|.*head_?size")
 
@@ -313,6 +314,9 @@ def _assignments(
             others = [value for value in values[2:] if value not in table[name]]
             for value in dict.fromkeys((*others, *table[name][1:])):
                 yield dict(first, **{name: value})
+        # Blocks of whole rows, which are too long for more than a few.
+        rows = [name for name in of_tile if re.search("block|blk|tile|^b", name.lower())]
+        yield dict(first, **dict.fromkeys(rows, _FEW_ROWS))
 
 
 def plausible_values(parameter: Parameter, names: Collection[str]) -> Texts:

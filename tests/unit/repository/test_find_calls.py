@@ -785,6 +785,35 @@ def test_the_values_of_incomplete_calls(tmp_path: Path) -> None:
     assert found.missing == {"n": 1}
 
 
+def test_the_values_of_the_second_call_of_a_factory_of_factories(tmp_path: Path) -> None:
+    factory = """
+import tilelang
+
+def rows(m, n):
+    @tilelang.jit(out_idx=[1])
+    def build(block_m, threads):
+        pass
+    return build
+"""
+    text = """
+    import sys
+    from package.kernel import rows
+    rows(64, 32)(2, threads=128)
+    rows(32, 16)(len(sys.argv), 128)
+    """
+    write(tmp_path, {"package/kernel.py": factory, "program.py": text})
+    index = WordIndex(tmp_path)
+    index.refresh()
+    found = find_calls(index, [Target("package/kernel.py", "rows")])
+    (search,) = found.values()
+    assert search.values == {
+        "m": ("64", "32"),
+        "n": ("32", "16"),
+        "block_m": ("2",),
+        "threads": ("128",),
+    }
+
+
 def test_the_place_and_the_kind(tmp_path: Path) -> None:
     write(tmp_path, {"examples/run.py": "from package.kernel import scale\n\nx = scale(4)\n"})
     index = WordIndex(tmp_path)
