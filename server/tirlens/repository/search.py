@@ -29,6 +29,7 @@ from tirlens.repository.values import (
     Instance,
     ModuleScope,
     Value,
+    words_of,
 )
 from tirlens.repository.word_index import WordIndex
 from tirlens.source.values import UnknownValueError
@@ -158,7 +159,7 @@ def _calls(
     found: dict[Target, list[tuple[str, GoalCall]]] = {target: [] for target in targets}
     limit = min(_LIMIT + _LIMIT_OF_ANOTHER * (len(targets) - 1), _MAX_LIMIT)
     end = modules.work + limit
-    for path in _root_files(index, modules, targets, end - limit / 2):
+    for path, names in _root_files(index, modules, targets, end - limit / 2).items():
         left = end - modules.work
         if left <= 0:
             return found, False
@@ -166,15 +167,15 @@ def _calls(
         if scope is None:
             continue
         kind = _kind(path)
-        for call in _calls_of_root(modules, scope, targets, min(left, limit / 4)):
+        for call in _calls_of_root(modules, scope, targets, names, min(left, limit / 4)):
             found[Target(*call.goal)].append((kind, call))
     return found, True
 
 
 def _root_files(
     index: WordIndex, modules: Modules, targets: Sequence[Target], end: float
-) -> list[str]:
-    """The files whose execution may lead to a call, found by the names on the way to it.
+) -> dict[str, frozenset[str]]:
+    """The files whose execution may lead to a call, with their names on the way to it.
 
     A file that uses a name of another names the module that it is from, or its package. What is
     found before the work is `end` has to do.
@@ -184,6 +185,7 @@ def _root_files(
     pending = {(target.name.split(".")[0], target.path) for target in targets}
     seen: set[tuple[str, str]] = set()
     files: dict[str, int] = {}
+    names: dict[str, set[str]] = {}
     for depth in range(_MAX_DEPTH):
         following: set[tuple[str, str]] = set()
         for name, origin in sorted(pending - seen):
@@ -195,13 +197,15 @@ def _root_files(
                 users = None if scope is None else _users(scope, name)
                 if users is not None:
                     files.setdefault(path, depth)
+                    names.setdefault(path, set()).add(name)
                     following |= {(user, path) for user in users if not user.startswith("__")}
         pending = following
     ordered = sorted(files, key=lambda path: (*_order(path, target)[:2], files[path], path))
     # Files on long ways may take all the time: some that call the target themselves come first.
     direct = [path for path in ordered if files[path] == 0 and path != target.path][:_MAX_DIRECT]
     ordered = [*direct, *(path for path in ordered if path not in direct)]
-    return ordered[: _MAX_ROOTS + _ROOTS_OF_ANOTHER * (len(targets) - 1)]
+    most = _MAX_ROOTS + _ROOTS_OF_ANOTHER * (len(targets) - 1)
+    return {path: frozenset(names[path]) for path in ordered[:most]}
 
 
 def _files_with(
@@ -259,14 +263,22 @@ def _kind(path: str) -> str:
 
 
 def _calls_of_root(
-    modules: Modules, scope: ModuleScope, targets: Sequence[Target], limit: float
+    modules: Modules,
+    scope: ModuleScope,
+    targets: Sequence[Target],
+    names: frozenset[str],
+    limit: float,
 ) -> list[GoalCall]:
-    """The calls that the execution of a module as a program, and of its tests, leads to."""
+    """The calls that the execution of a module as a program, and of its tests, leads to.
+
+    The tests that use one of `names` come first.
+    """
     goals = [(target.path, target.name) for target in targets]
     evaluator = Evaluator(modules, goals, limit)
     try:
         evaluator.run_module(scope)
-        for function, owner in _tests(scope):
+        by_use = sorted(_tests(scope), key=lambda test: names.isdisjoint(words_of(test[0].node)))
+        for function, owner in by_use:
             for case in _cases(function):
                 _run_test(evaluator, scope, function, owner, case)
     except LimitError:

@@ -92,10 +92,11 @@ class ModuleScope:
     @functools.cached_property
     def words(self) -> list[frozenset[str]]:
         """The names, attributes and imported names in each top-level statement."""
-        return [frozenset(_words(statement)) for statement in self.tree.body]
+        return [frozenset(words_of(statement)) for statement in self.tree.body]
 
 
-def _words(statement: ast.stmt) -> Iterator[str]:
+def words_of(statement: ast.AST) -> Iterator[str]:
+    """The names, attributes and imported names in a statement or an expression."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Name):
             yield node.id

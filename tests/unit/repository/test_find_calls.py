@@ -270,6 +270,26 @@ CASES = {
             "scale(n=32, dtype=torch.float16, block=64)",
         ),
     ),
+    "a test behind others that take long": Case(
+        {
+            "test_it.py": """
+            from package.kernel import scale
+
+            def test_first():
+                total = 0
+                for i in range(200_000):
+                    total += i * i
+                assert total
+
+            def test_second():
+                run(4096)
+
+            def run(n):
+                scale(n)
+            """
+        },
+        ("scale(n=4096)",),
+    ),
     "the options of a program": Case(
         {
             "run.py": """
