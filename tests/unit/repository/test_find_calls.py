@@ -61,6 +61,12 @@ def run(cu, heads):
 
 lens = torch.tensor([100, 300, 200], dtype=torch.int32)
 """
+IMPORT = "from package.kernel import scale\n"
+LONG_TESTS = "".join(
+    f"def test_{number}():\n    for i in range(512):\n        for j in range(512):\n"
+    "            total = i * j\n"
+    for number in range(100)
+)
 _OPS = "__import__('ops', fromlist=['x'])"
 CASES = {
     "a call in a benchmark": Case(
@@ -271,23 +277,7 @@ CASES = {
         ),
     ),
     "a test behind others that take long": Case(
-        {
-            "test_it.py": """
-            from package.kernel import scale
-
-            def test_first():
-                total = 0
-                for i in range(200_000):
-                    total += i * i
-                assert total
-
-            def test_second():
-                run(4096)
-
-            def run(n):
-                scale(n)
-            """
-        },
+        {"test_it.py": f"{IMPORT}{LONG_TESTS}def test_scale():\n    scale(4096)\n"},
         ("scale(n=4096)",),
     ),
     "the options of a program": Case(
