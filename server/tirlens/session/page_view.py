@@ -103,7 +103,7 @@ class PageView:
 
         names = [(item, f"{item}: {hardware.load(item).name}") for item in hardware.catalogue()]
         used = ", ".join(device.id for device in self._analysis.report.devices)
-        own = "as the file says" if self._device else f"as the file says: {used}"
+        own = "as in the editor" if self._device else f"as in the editor: {used}"
         return Choices(
             devices=[("", own), *names],
             device=self._device,
