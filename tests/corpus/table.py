@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from tirlens import pipeline, source, worker_client
+from tirlens.collector import scan_new_objects_only
 from tirlens.hardware import load
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
@@ -42,6 +43,8 @@ _SHORTEST_S, _LONGEST_S = 2e-6, 50e-3
 
 
 async def main(arguments: argparse.Namespace) -> None:
+    # As the command line does.
+    scan_new_objects_only()
     rows = _stored(arguments.rows)
     if not arguments.show:
         await _analyse(arguments, rows)

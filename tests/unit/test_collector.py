@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import pytest
 
-from tirlens.collector import THRESHOLDS, scanning_new_objects_only
+from tirlens.collector import (
+    THRESHOLDS,
+    collecting_cycles,
+    exempt_present_objects,
+    scanning_new_objects_only,
+)
+
+
+class _Node:
+    def __init__(self) -> None:
+        self.itself = self
 
 
 def test_thresholds_hold_for_a_while_only() -> None:
@@ -15,3 +26,19 @@ def test_thresholds_hold_for_a_while_only() -> None:
         assert gc.get_threshold() == THRESHOLDS
         raise ValueError("inside")
     assert gc.get_threshold() == before
+
+
+def test_objects_that_refer_to_each_other_are_freed_though_others_are_exempt() -> None:
+    before = gc.get_freeze_count()
+    try:
+        with collecting_cycles():
+            node = _Node()
+            reference = weakref.ref(node)
+            exempt_present_objects()
+            assert gc.get_freeze_count() == before
+            del node
+        assert reference() is None
+        exempt_present_objects()
+        assert gc.get_freeze_count() > before
+    finally:
+        gc.unfreeze()

@@ -7,13 +7,13 @@ answered from the analysis before it. Only hints for a client that does not refr
 from __future__ import annotations
 
 import asyncio
-import gc
 import importlib
 from collections.abc import Callable
 from typing import Any
 
 from lsprotocol import types
 
+from tirlens.collector import exempt_present_objects
 from tirlens.lsp import client_process, welcome
 from tirlens.lsp.protocol import PlainJson
 from tirlens.lsp.server import Server
@@ -255,4 +255,4 @@ async def _warm_up() -> None:
 
     await import_pipeline()
     # The modules stay: to look through them again and again would hold up requests.
-    gc.freeze()
+    exempt_present_objects()

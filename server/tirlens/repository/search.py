@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tirlens.collector import collecting_cycles
 from tirlens.repository.control_flow import LimitError
 from tirlens.repository.definitions import definition, returned_parameters
 from tirlens.repository.dynamic_sizes import dynamic_dimensions, sizes_of, typical_sizes
@@ -132,7 +133,14 @@ def find_calls(
     """
     if not targets:
         return {}
-    modules = Modules(index.root, index.files, texts, pause)
+    # Functions, classes and frames refer to each other: tens of megabytes in a large repository.
+    with collecting_cycles():
+        return _find_calls(index, Modules(index.root, index.files, texts, pause), targets)
+
+
+def _find_calls(
+    index: WordIndex, modules: Modules, targets: Sequence[Target]
+) -> dict[Target, Search]:
     found, is_complete = _calls(index, modules, targets)
     without = [target for target, calls in found.items() if not calls]
     if not is_complete and 0 < len(without) < len(targets):

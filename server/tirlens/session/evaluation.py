@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tirlens.collector import exempt_present_objects
 from tirlens.ide.history import key
 from tirlens.session.analysis import NO_SAVES, Analysis
 from tirlens.settings import DEFAULT_LENS_PARTS
@@ -87,7 +87,8 @@ def evaluate(
     # Computed here in the thread, and not when the client asks for them.
     assert analysis.lenses is not None
     assert analysis.files is not None
-    freeze_garbage()
+    # An analysis contains no reference cycles: it is freed by reference counting.
+    exempt_present_objects()
     return Evaluation(analysis, hints, lowering)
 
 
@@ -95,12 +96,3 @@ def _lens_parts(job: Job) -> tuple[str, ...]:
     """The parts of a lens: the project's setting, else the editor's."""
     chosen = job.options.project.lens_parts or job.configuration.settings.lens_parts
     return chosen or DEFAULT_LENS_PARTS
-
-
-def freeze_garbage() -> None:
-    """Exempt all present objects from garbage collection, whose scans would delay requests.
-
-    An analysis contains no reference cycles: it is freed by reference counting.
-    """
-    gc.collect(1)
-    gc.freeze()
