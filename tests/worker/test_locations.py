@@ -7,8 +7,10 @@ import ast
 import pytest
 
 from tirlens_worker.facts import Span
+from tirlens_worker.frameworks.locations import source_text
 from tirlens_worker.frameworks.locations.spans import Locator
 from tirlens_worker.program.document import Document
+from tirlens_worker.statements import walk_statements
 
 KERNELS = 50
 PATH = "/kernels.py"
@@ -22,9 +24,11 @@ def locator(document: Document, line: int) -> Locator:
 
 def test_the_text_is_parsed_and_walked_once_for_all_kernels(monkeypatch: pytest.MonkeyPatch):
     parsed, walked = [], []
-    parse, walk = ast.parse, ast.walk
+    parse, walk = ast.parse, walk_statements
     monkeypatch.setattr(ast, "parse", lambda *given: parsed.append(given) or parse(*given))
-    monkeypatch.setattr(ast, "walk", lambda node: walked.append(node) or walk(node))
+    monkeypatch.setattr(
+        source_text, "walk_statements", lambda tree: walked.append(tree) or walk(tree)
+    )
     document = Document(PATH, TEXT)
     for number in range(KERNELS):
         assert locator(document, 2 * number + 2).sites(object())
