@@ -49,9 +49,10 @@ def collecting_cycles() -> Generator[None]:
     try:
         yield
     finally:
+        # Before the end: what another thread exempts would never be collected.
+        gc.collect()
         with _lock:
             _works_with_cycles -= 1
-        gc.collect()
 
 
 def exempt_present_objects() -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from tirlens.repository.values import FunctionNode
 from tirlens.source.values import UnknownValueError
 
+_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr)
+
 
 def lambda_text(node: FunctionNode, text_of_name: Callable[[ast.Name], str]) -> str:
     """A lambda that computes what a lambda, or a function with one ``return``, computes.
@@ -28,14 +30,14 @@ def lambda_text(node: FunctionNode, text_of_name: Callable[[ast.Name], str]) -> 
         raise UnknownValueError("a function that binds names")
     parameters = ast.parse(f"lambda {_parameters(node.args)}: 0", mode="eval").body
     assert isinstance(parameters, ast.Lambda)
-    parameters.args.defaults = [_Names(frozenset(), text_of_name).visit(item)
-                                for item in parameters.args.defaults]  # fmt: skip
+    defaults = _Names(frozenset(), text_of_name)
+    parameters.args.defaults = [defaults.visit(item) for item in parameters.args.defaults]
+    parameters.args.kw_defaults = [
+        None if item is None else defaults.visit(item) for item in parameters.args.kw_defaults
+    ]
     bound = frozenset(item.arg for item in ast.walk(parameters.args) if isinstance(item, ast.arg))
     parameters.body = _Names(bound, text_of_name).visit(body)
     return f"({ast.unparse(parameters)})"
-
-
-_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr)
 
 
 def _result(node: FunctionNode) -> ast.expr:

@@ -40,6 +40,8 @@ class Renderer:
     def __init__(self, scope: ModuleScope, machine: Machine) -> None:
         self._scope = scope
         self._machine = machine
+        # The functions that are being written as lambdas.
+        self._begun: set[ast.AST] = set()
 
     def call(self, name: str, call: GoalCall) -> str:
         """The call of the kernel `name` as source text.
@@ -149,7 +151,7 @@ class Renderer:
         """A function of a module, a static method, or a lambda for a function inside another.
 
         Raises:
-            UnknownValueError: it is an object's, or has several statements and no name.
+            UnknownValueError: it is an object's, or has no name and several statements or itself.
         """
         owner = function.owner
         if owner is not None:
@@ -160,9 +162,15 @@ class Renderer:
             return self._imported[function]
         if function.dotted_name and isinstance(function.node, ast.FunctionDef):
             return self._global_name(function.frame.module, function.name)
-        return lambda_text(
-            function.node, lambda name: self.text(self._machine.value(name, function.frame))
-        )
+        if function.node in self._begun:
+            raise UnknownValueError("a function that uses itself")
+        self._begun.add(function.node)
+        try:
+            return lambda_text(
+                function.node, lambda name: self.text(self._machine.value(name, function.frame))
+            )
+        finally:
+            self._begun.remove(function.node)
 
     def _class_name(self, of: Class) -> str:
         if of in self._imported:

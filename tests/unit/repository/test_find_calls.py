@@ -197,9 +197,9 @@ CASES = {
                 return x
 
             def scaled(factor, op):
-                def apply(x: int, y=factor):
+                def apply(x: int, y=factor, *, z=factor):
                     '''What it does.'''
-                    return op(x) * factor + y
+                    return op(x) * factor + y * z
 
                 return apply
 
@@ -221,10 +221,18 @@ CASES = {
             scale(4, block=lambda x: torch.relu(x))
             scale(5, block=stepwise(plain))
             scale(6, block=Ops().method)
+
+            def endless():
+                def apply(x):
+                    return apply(x)
+
+                return apply
+
+            scale(7, block=endless())
             """,
         },
         (
-            f"scale(n=3, block=(lambda x, y=4: {_OPS}.Ops.double(x) * 4 + y))",
+            f"scale(n=3, block=(lambda x, y=4, *, z=4: {_OPS}.Ops.double(x) * 4 + y * z))",
             f"scale(n=1, block={_OPS}.Ops.double)",
             f"scale(n=2, block={_OPS}.plain)",
             "scale(n=4, block=(lambda x: torch.relu(x)))",
