@@ -9,7 +9,8 @@ from tirlens.repository.git import (
     text_at,
 )
 from tirlens.repository.repository import Repository, merge_calls, root_of, searched_kernels
-from tirlens.repository.search import RepositoryCall, Search, Target, find_calls
+from tirlens.repository.search import find_calls
+from tirlens.repository.search_result import RepositoryCall, Search, Target
 from tirlens.repository.word_index import WordIndex
 
 __all__ = [

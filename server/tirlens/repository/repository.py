@@ -13,7 +13,8 @@ from pathlib import Path
 
 import platformdirs
 
-from tirlens.repository.search import Search, Target, find_calls
+from tirlens.repository.search import find_calls
+from tirlens.repository.search_result import Search, Target
 from tirlens.repository.search_store import SearchStore
 from tirlens.repository.word_index import WordIndex
 from tirlens.source.source_file import KernelSource, SourceFile

@@ -6,21 +6,22 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from tirlens.collector import collecting_cycles
+from tirlens.repository.calling_files import KINDS, calling_files, kind_of
 from tirlens.repository.control_flow import LimitError
 from tirlens.repository.definitions import definition, returned_parameters
 from tirlens.repository.dynamic_sizes import dynamic_dimensions, sizes_of, typical_sizes
 from tirlens.repository.evaluator import Evaluator
 from tirlens.repository.modules import Modules
 from tirlens.repository.rendering import Renderer
+from tirlens.repository.search_result import RepositoryCall, Search, Target
 from tirlens.repository.tensor_shapes import Tensor
 from tirlens.repository.values import (
     UNKNOWN,
@@ -36,80 +37,12 @@ from tirlens.repository.word_index import WordIndex
 from tirlens.source.values import UnknownValueError
 from tirlens_worker.facts import Span
 
-_KINDS = ("benchmark", "program", "test", "code")
 _MAX_CALLS = 8
 _MAX_VALUES = 4
-_MAX_DEPTH = 5
-_MAX_FILES_OF_A_NAME = 40
-_MAX_ROOTS, _MAX_DIRECT = 60, 4
-_ROOTS_OF_ANOTHER = 5
 _MAX_CASES = 6
 # Work (`Modules.work`) for the calls of one kernel, for those of another of its file, and at most.
 # A million is about four seconds.  A limit of time would find other calls on a busy machine.
 _LIMIT, _LIMIT_OF_ANOTHER, _MAX_LIMIT = 1_000_000, 125_000, 3_000_000
-
-
-@dataclass(frozen=True)
-class RepositoryCall:
-    """A call of a kernel in the repository.
-
-    Attributes
-    ----------
-    expression
-        The call with the values of its arguments, valid in the kernel's module.
-    span
-        Where it is; `file` is the path relative to the repository.
-    kind
-        ``benchmark``, ``program``, ``test`` or ``code``.
-    bindings
-        The sizes of dynamic dimensions, by name.
-    """
-
-    expression: str
-    span: Span
-    kind: str
-    bindings: Mapping[str, int] = field(default_factory=dict[str, int])
-
-
-@dataclass(frozen=True)
-class Target:
-    """The function whose calls are searched for.
-
-    Attributes
-    ----------
-    path
-        Its file, relative to the repository.
-    name
-        Its dotted name: ``matmul`` or ``Class.method``.
-    """
-
-    path: str
-    name: str
-
-
-@dataclass(frozen=True)
-class Search:
-    """The calls of a target.
-
-    Attributes
-    ----------
-    calls
-        The most typical first.
-    values
-        The values that calls give to parameters, as expressions, the most frequent first.
-    missing
-        The number of calls without a value for each parameter.
-    files
-        The files that were read for it.
-    data_files
-        The other files that their code reads, with the times of their last change.
-    """
-
-    calls: tuple[RepositoryCall, ...] = ()
-    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
-    missing: Mapping[str, int] = field(default_factory=dict[str, int])
-    files: frozenset[str] = frozenset()
-    data_files: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 def find_calls(
@@ -167,107 +100,17 @@ def _calls(
     found: dict[Target, list[tuple[str, GoalCall]]] = {target: [] for target in targets}
     limit = min(_LIMIT + _LIMIT_OF_ANOTHER * (len(targets) - 1), _MAX_LIMIT)
     end = modules.work + limit
-    for path, names in _root_files(index, modules, targets, end - limit / 2).items():
+    for path, names in calling_files(index, modules, targets, end - limit / 2).items():
         left = end - modules.work
         if left <= 0:
             return found, False
         scope = modules.scope(path)
         if scope is None:
             continue
-        kind = _kind(path)
+        kind = kind_of(path)
         for call in _calls_of_root(modules, scope, targets, names, min(left, limit / 4)):
             found[Target(*call.goal)].append((kind, call))
     return found, True
-
-
-def _root_files(
-    index: WordIndex, modules: Modules, targets: Sequence[Target], end: float
-) -> dict[str, frozenset[str]]:
-    """The files whose execution may lead to a call, with their names on the way to it.
-
-    A file that uses a name of another names the module that it is from, or its package. What is
-    found before the work is `end` has to do.
-    """
-    target = targets[0]
-    # Callers of a method name its class, or something that depends on it.
-    pending = {(target.name.split(".")[0], target.path) for target in targets}
-    seen: set[tuple[str, str]] = set()
-    files: dict[str, int] = {}
-    names: dict[str, set[str]] = {}
-    for depth in range(_MAX_DEPTH):
-        following: set[tuple[str, str]] = set()
-        for name, origin in sorted(pending - seen):
-            seen.add((name, origin))
-            for path in _files_with(index, modules, name, origin, target):
-                if modules.work > end:
-                    break
-                scope = modules.scope(path)
-                users = None if scope is None else _users(scope, name)
-                if users is not None:
-                    files.setdefault(path, depth)
-                    names.setdefault(path, set()).add(name)
-                    following |= {(user, path) for user in users if not user.startswith("__")}
-        pending = following
-    ordered = sorted(files, key=lambda path: (*_order(path, target)[:2], files[path], path))
-    # Files on long ways may take all the time: some that call the target themselves come first.
-    direct = [path for path in ordered if files[path] == 0 and path != target.path][:_MAX_DIRECT]
-    ordered = [*direct, *(path for path in ordered if path not in direct)]
-    most = _MAX_ROOTS + _ROOTS_OF_ANOTHER * (len(targets) - 1)
-    return {path: frozenset(names[path]) for path in ordered[:most]}
-
-
-def _files_with(
-    index: WordIndex, modules: Modules, name: str, origin: str, target: Target
-) -> list[str]:
-    """The files that contain `name` and may know it from the file `origin`."""
-    knowing = {origin}
-    for word in modules.words_of(origin):
-        knowing.update(index.files_with(word))
-    found = sorted(
-        knowing.intersection(index.files_with(name)), key=lambda path: _order(path, target)
-    )
-    return found[:_MAX_FILES_OF_A_NAME]
-
-
-def _users(scope: ModuleScope, name: str) -> set[str] | None:
-    """The names of a module that depend on `name`, also where it is imported; None if none do."""
-    users: set[str] = set()
-    is_used = False
-    for statement, words in zip(scope.tree.body, scope.words, strict=True):
-        if name not in words:
-            continue
-        is_used = True
-        users |= {
-            node.asname or name
-            for node in ast.walk(statement)
-            if isinstance(node, ast.alias) and node.name.split(".")[-1] == name
-        }
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            if statement.name != name and not statement.name.startswith("test"):
-                users.add(statement.name)
-        elif isinstance(statement, ast.Assign):
-            users |= {item.id for item in statement.targets if isinstance(item, ast.Name)}
-    return users if is_used else None
-
-
-def _order(path: str, target: Target) -> tuple[int, int, str]:
-    shared = sum(
-        1
-        for _ in itertools.takewhile(
-            lambda pair: pair[0] == pair[1],
-            zip(path.split("/"), target.path.split("/"), strict=False),
-        )
-    )
-    return _KINDS.index(_kind(path)), -shared, path
-
-
-def _kind(path: str) -> str:
-    parts = path.lower().split("/")
-    if any("bench" in part or "perf" in part for part in parts):
-        return "benchmark"
-    if any(part.startswith("test") or part.endswith("_test.py") for part in parts):
-        return "test"
-    return "program" if any(part.startswith(("example", "demo")) for part in parts) else "code"
 
 
 def _calls_of_root(
@@ -367,7 +210,7 @@ def _search(
     for kept in by_kind.values():
         _drop_unfinished(kept)
     calls: dict[str, RepositoryCall] = {}
-    for kind in _KINDS:
+    for kind in KINDS:
         for expression in _typical_first(by_kind.get(kind, {})):
             call, _ = by_kind[kind][expression]
             span = Span(call.line, call.column, call.line, call.column + 1, call.path)

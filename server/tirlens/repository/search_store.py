@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import tirlens.source
-from tirlens.repository.search import RepositoryCall, Search, Target
+from tirlens.repository.search_result import RepositoryCall, Search, Target
 from tirlens.repository.word_index import WordIndex
 from tirlens.version import __version__
 from tirlens_worker.facts import Span

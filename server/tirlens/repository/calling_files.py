@@ -1,0 +1,110 @@
+"""The files of a repository whose execution may lead to a call of a function."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Sequence
+
+from tirlens.repository.modules import Modules
+from tirlens.repository.search_result import Target
+from tirlens.repository.values import ModuleScope
+from tirlens.repository.word_index import WordIndex
+
+#: The kinds of files, those with the most typical calls first.
+KINDS = ("benchmark", "program", "test", "code")
+_MAX_DEPTH = 5
+_MAX_FILES_OF_A_NAME = 40
+_MAX_FILES, _FILES_OF_ANOTHER = 60, 5
+_MAX_DIRECT = 4
+
+
+def calling_files(
+    index: WordIndex, modules: Modules, targets: Sequence[Target], end: float
+) -> dict[str, frozenset[str]]:
+    """The files whose execution may lead to a call, with their names on the way to it.
+
+    A file that uses a name of another names the module that it is from, or its package. What is
+    found before the work is `end` has to do.
+    """
+    target = targets[0]
+    # Callers of a method name its class, or something that depends on it.
+    pending = {(target.name.split(".")[0], target.path) for target in targets}
+    seen: set[tuple[str, str]] = set()
+    files: dict[str, int] = {}
+    names: dict[str, set[str]] = {}
+    for depth in range(_MAX_DEPTH):
+        following: set[tuple[str, str]] = set()
+        for name, origin in sorted(pending - seen):
+            seen.add((name, origin))
+            for path in _files_with(index, modules, name, origin, target):
+                if modules.work > end:
+                    break
+                scope = modules.scope(path)
+                users = None if scope is None else _users(scope, name)
+                if users is not None:
+                    files.setdefault(path, depth)
+                    names.setdefault(path, set()).add(name)
+                    following |= {(user, path) for user in users if not user.startswith("__")}
+        pending = following
+    ordered = sorted(files, key=lambda path: (*_order(path, target)[:2], files[path], path))
+    # Files on long ways may take all the time: some that call the target themselves come first.
+    direct = [path for path in ordered if files[path] == 0 and path != target.path][:_MAX_DIRECT]
+    ordered = [*direct, *(path for path in ordered if path not in direct)]
+    most = _MAX_FILES + _FILES_OF_ANOTHER * (len(targets) - 1)
+    return {path: frozenset(names[path]) for path in ordered[:most]}
+
+
+def _files_with(
+    index: WordIndex, modules: Modules, name: str, origin: str, target: Target
+) -> list[str]:
+    """The files that contain `name` and may know it from the file `origin`."""
+    knowing = {origin}
+    for word in modules.words_of(origin):
+        knowing.update(index.files_with(word))
+    found = sorted(
+        knowing.intersection(index.files_with(name)), key=lambda path: _order(path, target)
+    )
+    return found[:_MAX_FILES_OF_A_NAME]
+
+
+def _users(scope: ModuleScope, name: str) -> set[str] | None:
+    """The names of a module that depend on `name`, also where it is imported; None if none do."""
+    users: set[str] = set()
+    is_used = False
+    for statement, words in zip(scope.tree.body, scope.words, strict=True):
+        if name not in words:
+            continue
+        is_used = True
+        users |= {
+            node.asname or name
+            for node in ast.walk(statement)
+            if isinstance(node, ast.alias) and node.name.split(".")[-1] == name
+        }
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if statement.name != name and not statement.name.startswith("test"):
+                users.add(statement.name)
+        elif isinstance(statement, ast.Assign):
+            users |= {item.id for item in statement.targets if isinstance(item, ast.Name)}
+    return users if is_used else None
+
+
+def _order(path: str, target: Target) -> tuple[int, int, str]:
+    shared = sum(
+        1
+        for _ in itertools.takewhile(
+            lambda pair: pair[0] == pair[1],
+            zip(path.split("/"), target.path.split("/"), strict=False),
+        )
+    )
+    return KINDS.index(kind_of(path)), -shared, path
+
+
+def kind_of(path: str) -> str:
+    """One of `KINDS`, by the names of the file and its folders."""
+    parts = path.lower().split("/")
+    if any("bench" in part or "perf" in part for part in parts):
+        return "benchmark"
+    if any(part.startswith("test") or part.endswith("_test.py") for part in parts):
+        return "test"
+    return "program" if any(part.startswith(("example", "demo")) for part in parts) else "code"
