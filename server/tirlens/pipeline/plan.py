@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
+from tirlens.pipeline.file_stamps import Stamp, is_older, stamp_of_file, stamp_when_read
 from tirlens.pipeline.span_shift import Lines, has_span_outside, line_shifts, shift_spans
 from tirlens.source import Reach, SourceFile, Statement
 from tirlens_worker import codec
@@ -39,14 +39,6 @@ _MAX_STEP_KERNELS, _STEP_KERNELS = 100, 60
 # The name of the file's own part.
 _MODULE = ""
 _NOWHERE = Span(0, 0, 0, 0)
-# Sizes of a file that does not exist, and of one that may have changed since it was read.
-_MISSING, _CHANGED = -1, -2
-# The time of a change may lag behind the clock by this: one tick of the kernel.
-_CLOCK_NS = 10_000_000
-
-
-# The path of a file, the time of its last change in nanoseconds and its size in bytes.
-Stamp = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
@@ -184,7 +176,7 @@ class Plan:
         target = self.whole.target
         keys = dict(zip(self.known, self.used_keys, strict=True))
         # The parts depend on the same files, often on hundreds.
-        stamp_of = functools.cache(_stamp)
+        stamp_of = functools.cache(stamp_of_file)
         cached: dict[str, tuple[bytes, Part]] = {}
         for name, unit in self._units.items():
             part = self.known.get(name)
@@ -206,7 +198,7 @@ class Plan:
 
     def is_older(self, path: str) -> bool:
         """Whether the file `path` was last changed before this plan was made."""
-        return self._is_older(_stamp(path))
+        return is_older(stamp_of_file(path), self.began_ns)
 
     def result(self, answer: Result | None = None) -> Result:
         """The known parts and those of `answer`, the answer to `request`, as one result."""
@@ -274,7 +266,7 @@ class Plan:
         for problem in result.problems:
             for name in self._names_of(problem, names):
                 problems.setdefault(name, []).append(problem)
-        files = tuple(self._read_stamp(path) for path in result.files)
+        files = tuple(stamp_when_read(path, self.began_ns) for path in result.files)
         kernels = _by_root(result.kernels, lambda item: item.definition)
         needs = _by_root(result.needs, lambda item: item.kernel)
         lowered = _by_root(result.lowered, lambda item: item.kernel)
@@ -291,14 +283,6 @@ class Plan:
             )
             for name in (names if wanted is None else wanted)
         }
-
-    def _read_stamp(self, path: str) -> Stamp:
-        """The stamp of a file when the worker read it; one that no file has if that is unsure."""
-        stamp = _stamp(path)
-        return stamp if self._is_older(stamp) else (path, 0, _CHANGED)
-
-    def _is_older(self, stamp: Stamp) -> bool:
-        return stamp[1] < self.began_ns - _CLOCK_NS
 
     def _with_target(self, part: Part) -> Part:
         """`part` with the target if another target might have given another part."""
@@ -368,14 +352,6 @@ def _unit(
     statements = ((reach.body[index], text) for index, text in texts.items())
     lines = tuple((item.line, item.end_line) for item, text in statements if text == item.text)
     return _Unit(tuple(kernels), tuple(texts), lines, key, digest.digest())
-
-
-def _stamp(path: str) -> Stamp:
-    try:
-        status = os.stat(path)  # noqa: PTH116 - a `Path` takes as long again
-    except OSError:
-        return path, 0, _MISSING
-    return path, status.st_mtime_ns, status.st_size
 
 
 def _root(name: str) -> str:
