@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
-from tirlens.ide import labels
+from tirlens.ide import labels, launch
 from tirlens.model.report import BreakdownEntry, KernelReport
 
 _Key = tuple[str, str]
@@ -19,7 +19,7 @@ _FIGURES: tuple[tuple[str, Callable[[KernelReport], object]], ...] = (
     ("threads", lambda k: k.threads_per_block),
     ("shared memory", lambda k: labels.bytes_(k.shared_bytes_per_block)),
     ("blocks per SM", lambda k: k.occupancy and k.occupancy.blocks_per_sm),
-    ("waves", lambda k: k.waves and labels.number(k.waves.count)),
+    ("launch", lambda k: k.waves and launch.waves(k.waves)),
 )
 
 

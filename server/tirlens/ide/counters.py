@@ -36,11 +36,8 @@ def kernel(report: KernelReport) -> str:
         ("L2", _format_nonzero(report.l2_bytes, labels.bytes_)),
         ("shared memory", _format_nonzero(report.shared_bytes, labels.bytes_)),
         ("intensity", intensity(report.arithmetic_intensity, report.ridge_point)),
-        ("rate", _format_known(report.flop_per_s, lambda value: labels.rate(value, "FLOP"))),
-        (
-            "bandwidth",
-            _format_known(report.dram_bytes_per_s, lambda value: labels.rate(value, "B")),
-        ),
+        ("rate", _of_peak(report.flop_per_s, "FLOP", report.peak_fraction)),
+        ("bandwidth", _of_peak(report.dram_bytes_per_s, "B", report.dram_fraction)),
         ("roofline", _format_known(report.roofline_time_s, labels.seconds)),
         ("band", _band(report)),
         ("launch", _launch(report)),
@@ -112,6 +109,14 @@ def _format_nonzero(value: _N | None, form: Callable[[_N], str]) -> str:
     return form(value) if value else ""
 
 
+def _of_peak(rate: float | None, unit: str, fraction: float | None) -> str:
+    """``1.76 TB/s, 52% of peak``; empty if the rate is unknown."""
+    if rate is None:
+        return ""
+    text = labels.rate(rate, unit)
+    return text if not rate or fraction is None else f"{text}, {labels.percent(fraction)} of peak"
+
+
 def _read_write(read: float | None, write: float | None) -> str:
     total = None if read is None or write is None else read + write
     return f"{labels.bytes_(total)} (read {labels.bytes_(read)}, write {labels.bytes_(write)})"
@@ -165,7 +170,9 @@ def _waves(report: KernelReport) -> str:
     found = report.waves
     if found is None:
         return ""
-    return f"{labels.number(float(found.count))}, tail {labels.percent(found.tail_fraction)}"
+    last = launch.last_wave(found)
+    tail = labels.percent(found.tail_fraction)
+    return f"{launch.wave_count(found)}, {last}: the tail is {tail} of the time"
 
 
 def _cell(text: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from tirlens.ide import labels
 
 if TYPE_CHECKING:
-    from tirlens.model.report import KernelReport, Occupancy
+    from tirlens.model.report import KernelReport, Occupancy, Waves
     from tirlens_worker.facts import Move
 
 _VERBS = {"read": "read", "write": "written", "atomic": "updated atomically"}
@@ -34,6 +35,23 @@ def blocks_per_sm(occupancy: Occupancy) -> str:
     """``1 block per SM``, ``2 blocks per SM``."""
     count = occupancy.blocks_per_sm
     return f"{count} block{'s' * (count != 1)} per SM"
+
+
+def wave_count(waves: Waves) -> int:
+    """The waves of a launch, of which the last may be a part of one."""
+    return max(math.ceil(waves.count), 1)
+
+
+def last_wave(waves: Waves) -> str:
+    """``the last 3% full``: the blocks of the last wave over those of a whole one."""
+    filled = waves.count - (wave_count(waves) - 1)
+    whole = "" if wave_count(waves) == 1 else "the last "
+    return f"{whole}{labels.percent(filled)} full"
+
+
+def waves(found: Waves) -> str:
+    """``32 waves, the last 3% full``, ``1 wave, 24% full``."""
+    return f"{labels.count(wave_count(found), 'wave')}, {last_wave(found)}"
 
 
 def array_transfers(report: KernelReport) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from tirlens.ide import call_text, labels, places, sizes, verdicts
-from tirlens.ide.launch import array_transfers, block, blocks_per_sm
+from tirlens.ide import call_text, labels, launch, places, sizes, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +33,7 @@ def kernel_cells(kernel: KernelReport) -> dict[str, str]:
         "DRAM": labels.bytes_(kernel.dram_bytes.total),
         "FLOP/B": labels.number(kernel.arithmetic_intensity),
         "occupancy": "" if kernel.occupancy is None else labels.percent(kernel.occupancy.fraction),
-        "waves": "" if kernel.waves is None else labels.number(kernel.waves.count),
+        "waves": "" if kernel.waves is None else str(launch.wave_count(kernel.waves)),
         "device": kernel.device_id,
     }
 
@@ -88,7 +87,7 @@ def particulars(kernel: KernelReport) -> list[tuple[str, str]]:
         "assumed": ", ".join(sizes.assumption_texts(kernel)),
         "device": f"{kernel.device_name} ({kernel.device_source or kernel.device_id})",
         "launch": _launch(kernel),
-        "arrays": array_transfers(kernel),
+        "arrays": launch.array_transfers(kernel),
         "work": f"{labels.flop(kernel.flop)}; {labels.bytes_(kernel.global_bytes.total)} issued, "
         f"{labels.compulsory(kernel)} compulsory, "
         f"{labels.bytes_(kernel.dram_bytes.total)} DRAM",
@@ -102,12 +101,12 @@ def _launch(kernel: KernelReport) -> str:
     if not kernel.grid:
         return ""
     grid = " x ".join(map(str, kernel.grid))
-    launch = ", ".join(filter(None, (f"grid {grid}", block(kernel))))
+    text = ", ".join(filter(None, (f"grid {grid}", launch.block(kernel))))
     if kernel.occupancy:
-        launch += f"; {blocks_per_sm(kernel.occupancy)} ({kernel.occupancy.limiter})"
+        text += f"; {launch.blocks_per_sm(kernel.occupancy)} ({kernel.occupancy.limiter})"
     if kernel.waves:
-        launch += f", {labels.number(kernel.waves.count)} waves"
-    return launch
+        text += f", {launch.waves(kernel.waves)}"
+    return text
 
 
 def _intensity(kernel: KernelReport) -> str:

@@ -8,9 +8,11 @@ import pytest
 
 from support.kernels import gemm
 from tirlens.hardware import load
-from tirlens.ide import diagnostics, hovers, launch
+from tirlens.ide import diagnostics, hovers, launch, tables
+from tirlens.ide.report_page import KernelView
+from tirlens.ide.report_page.kernel_data import kernel_data
 from tirlens.model import analyze
-from tirlens.model.report import KernelReport
+from tirlens.model.report import KernelReport, Waves
 from tirlens_worker.facts import LoweredLaunch, Move
 
 MOVES = (
@@ -73,3 +75,30 @@ def test_a_refusal_is_a_warning_at_the_definition() -> None:
         for item in diagnostics.of_report(report(refused={"sm_80": "No valid warp partition"}))
         if item.code == "lowering"
     ]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "text"),
+    [
+        (32 / 132, "1 wave, 24% full"),
+        (1.0, "1 wave, 100% full"),
+        (8.0, "8 waves, the last 100% full"),
+        (4096 / 132, "32 waves, the last 3% full"),
+    ],
+)
+def test_the_waves_of_a_launch_include_the_last(blocks: float, text: str) -> None:
+    assert launch.waves(Waves(blocks, 0.0)) == text
+
+
+def test_table_hover_and_page_have_the_same_number_of_waves() -> None:
+    device = load("h100-sxm")
+    found = analyze(gemm(), device)
+    assert found.waves is not None
+    whole = launch.wave_count(found.waves)
+    last = launch.last_wave(found.waves)
+    assert dict(tables.particulars(found))["launch"].endswith(launch.waves(found.waves))
+    assert f"{whole}, {last}: the tail" in hovers.kernel(found)
+    tiles = kernel_data(KernelView(found, device))["tiles"]
+    assert ["waves", str(whole), last] in tiles
+    peaks = [note for name, _, note in tiles if name in ("arithmetic", "DRAM")]
+    assert len(peaks) == 2 and all(note in hovers.kernel(found) for note in peaks)

@@ -159,7 +159,7 @@ function units(kernel: Kernel): HTMLElement {
     "section",
     { class: "card" },
     el("div", { class: "card-head" }, el("h3", {}, "Busy units")),
-    el("p", { class: "note" }, "Share of the kernel's time in which each unit of the device works"),
+    el("p", { class: "note" }, "Share of the kernel's time in which each unit of the device works; of peak: its rate beside the data sheet's"),
     ...rows,
   );
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tirlens.ide import labels, tables
+from tirlens.ide import labels, tables, verdicts
 from tirlens.ide.report_page.axes import fraction, linear_ticks
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _own_times(costs: tuple[BreakdownEntry, ...]) -> Iterator[_Bar]:
         line = None if cost.span.file else cost.span.line
         kind = cost.kind if cost.kind in ("launch", "tail") else "work"
         if own_s:
-            yield _Bar(label, line, kind, own_s, cost.bound or "")
+            yield _Bar(label, line, kind, own_s, verdicts.unit(cost))
         yield from _own_times(cost.children)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tirlens.ide import labels, lenses, tables
+from tirlens.ide import labels, launch, lenses, tables, verdicts
 from tirlens.ide.notebook_file import NO_CELLS, CellPlaces
 from tirlens.ide.report_page.axes import fraction
 from tirlens.ide.report_page.breakdown_data import line_rows, time_change, waterfall
@@ -20,15 +20,8 @@ if TYPE_CHECKING:
     from tirlens.model.report import Advice, KernelReport
 
 _LEAST_CHANGE = 0.005
-_UNIT_NAMES = {
-    "tensor": "tensor cores",
-    "int": "integer units",
-    "sfu": "special functions",
-    "issue": "instruction issue",
-    "shared": "shared memory, L1",
-    "l2": "L2",
-    "dram": "DRAM",
-}
+# L1 and shared memory are one unit.
+_UNIT_NAMES = {**verdicts.UNITS, "shared": "shared memory, L1"}
 
 
 @dataclass(frozen=True)
@@ -104,20 +97,19 @@ def _tiles(report: KernelReport) -> list[list[str]]:
     cells = tables.kernel_cells(report)
     occupancy, waves = report.occupancy, report.waves
     limiter = "" if occupancy is None else f"limited by {occupancy.limiter}"
-    tail = "" if waves is None else f"tail {labels.percent(waves.tail_fraction)}"
+    last = "" if waves is None else launch.last_wave(waves)
+    dram = [labels.rate(report.dram_bytes_per_s, "B")] if report.dram_bytes_per_s else []
+    if report.dram_fraction is not None:
+        dram.append(f"{labels.percent(report.dram_fraction)} of peak")
     tiles = [
         ["time", cells["time"], cells["band"]],
         ["bound", cells["bound"], report.bound_class or ""],
         ["arithmetic", cells["rate"], f"{cells['peak']} of peak" if cells["peak"] else ""],
-        ["DRAM", cells["DRAM"], _of_peak(report.dram_fraction)],
+        ["DRAM", cells["DRAM"], ", ".join(dram)],
         ["occupancy", cells["occupancy"], limiter],
-        ["waves", cells["waves"], tail],
+        ["waves", cells["waves"], last],
     ]
     return [tile for tile in tiles if tile[1]]
-
-
-def _of_peak(share: float | None) -> str:
-    return "" if share is None else f"{labels.percent(share)} of peak rate"
 
 
 def _before(report: KernelReport, before: Counterpart) -> dict[str, Any]:
@@ -141,13 +133,24 @@ def _before(report: KernelReport, before: Counterpart) -> dict[str, Any]:
 
 
 def _units(report: KernelReport) -> list[list[Any]]:
-    """The units of the device with the share of the time that they are busy, the busiest first."""
+    """The units of the device with the share of the time that they are busy, the busiest first.
+
+    What is known of their rate is its share of the data sheet's peak: a unit that is busy all the
+    time sustains less than that.
+    """
+    peaks = {"tensor": report.peak_fraction, "dram": report.dram_fraction}
     busy = sorted(report.utilisation.items(), key=lambda item: -item[1])
     return [
-        [_UNIT_NAMES.get(name, name), fraction(min(share, 1.0)), labels.percent(share)]
+        [_UNIT_NAMES.get(name, name), fraction(min(share, 1.0)), _busy(share, peaks.get(name))]
         for name, share in busy
         if share > 0
     ]
+
+
+def _busy(share: float, peak: float | None) -> str:
+    """``55%, 52% of peak``."""
+    text = labels.percent(share)
+    return text if peak is None else f"{text}, {labels.percent(peak)} of peak"
 
 
 def _advice(item: Advice, report: KernelReport, cells: CellPlaces) -> dict[str, Any]:
