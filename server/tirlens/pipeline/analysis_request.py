@@ -12,6 +12,7 @@ from tirlens import array_words
 from tirlens.hardware import Device
 from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.options import Options
+from tirlens.pipeline.problem_size import with_one_problem
 from tirlens.source import Reach
 from tirlens.source.source_file import KernelSource, SourceFile
 from tirlens_worker.protocol import Analyze, CallCandidate, KernelRequest
@@ -21,7 +22,7 @@ def analysis_request(
     request_id: int, path: str, text: str, source: SourceFile, options: Options
 ) -> Analyze:
     """The request for the kernels of `source` that `options` select, without those turned off."""
-    kernels = selected_kernels(source, options)
+    kernels = with_one_problem(selected_kernels(source, options))
     reach = Reach(source.statements)
     return Analyze(
         id=request_id,

@@ -24,6 +24,7 @@ from tirlens.repository.values import (
     Class,
     EnumMember,
     External,
+    FieldFactory,
     Frame,
     Function,
     GoalCall,
@@ -216,10 +217,12 @@ def _instantiate(
         fields = [name for item in reversed(made.lineage()) for name in _fields(item.node)]
         fields = list(dict.fromkeys(fields))
         for name in fields:
-            default = class_attribute(machine, made.lineage(), name, made)
-            instance.attributes[name] = default
+            instance.attributes[name] = class_attribute(machine, made.lineage(), name, made)
         instance.attributes.update(zip(fields, positional, strict=False))
         instance.attributes.update(named)
+        for name, value in instance.attributes.items():
+            if isinstance(value, FieldFactory):
+                instance.attributes[name] = machine.call(value.factory, [], {})
         machine.call_method(instance, "__post_init__")
     return instance
 

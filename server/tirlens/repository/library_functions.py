@@ -20,6 +20,7 @@ from tirlens.repository.values import (
     UNKNOWN,
     Class,
     External,
+    FieldFactory,
     Function,
     Instance,
     Options,
@@ -220,6 +221,14 @@ def _replace(positional: list[Value], named: dict[str, Value]) -> Value:
     return Instance(owner.of, {**owner.attributes, **named})
 
 
+def _field(positional: list[Value], named: dict[str, Value]) -> Value:
+    """The default of a field: `dataclasses.field` takes no positional ones, pydantic's does."""
+    factory = named.get("default_factory", named.get("factory"))
+    if factory is not None:
+        return FieldFactory(factory)
+    return named.get("default", positional[0] if positional else UNKNOWN)
+
+
 def _as_dict(positional: list[Value], named: dict[str, Value]) -> Value:
     owner = positional[0] if positional else UNKNOWN
     return dict(owner.attributes) if isinstance(owner, Instance) else UNKNOWN
@@ -275,6 +284,10 @@ SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "os.environ.get": _environment_variable,
     "dataclasses.replace": _replace,
     "dataclasses.asdict": _as_dict,
+    "dataclasses.field": _field,
+    "attr.ib": _field,
+    "attrs.field": _field,
+    "pydantic.Field": _field,
     "builtins.vars": _as_dict,
     "builtins.isinstance": _isinstance,
     "builtins.any": _any,

@@ -39,6 +39,8 @@ from tirlens.repository.values import (
     truth,
 )
 
+# What makes a class of its annotated names: decorators of the standard library and of attrs.
+_MAKE_DATA_CLASSES = ("dataclass", "attr.s", "attrs.define", "attrs.frozen", "attr.define")
 _MAX_ITERATIONS, _MAX_ITEMS, _MAX_LOOP_STEPS = 12, 512, 3000
 
 
@@ -230,8 +232,9 @@ def _class_def(machine: Machine, node: ast.ClassDef, frame: Frame) -> None:
         library_functions.path_of(machine.value(_function(item), frame))
         for item in node.decorator_list
     ]
-    made.is_dataclass = any(path.endswith("dataclass") for path in paths) or any(
-        isinstance(base, External) and base.path.endswith("NamedTuple") for base in bases
+    of_bases = [base.path for base in bases if isinstance(base, External)]
+    made.is_dataclass = any(path.endswith(_MAKE_DATA_CLASSES) for path in paths) or any(
+        path.endswith((".NamedTuple", ".BaseModel")) for path in of_bases
     )
 
 

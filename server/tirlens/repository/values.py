@@ -229,6 +229,13 @@ class Partial:
     named: dict[str, Value]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class FieldFactory:
+    """The default of a field of a data class that a call makes for each instance."""
+
+    factory: Value
+
+
 @dataclass(eq=False, repr=False)
 class Parser:
     """An `argparse.ArgumentParser`, or a group of its options, with their defaults."""

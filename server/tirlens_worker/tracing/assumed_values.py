@@ -304,6 +304,10 @@ def _assignments(
             yield dict(first, **{only: _ELEMENTS})
         # What needs too much shared memory may fit with smaller blocks and heads.
         of_tile = [n for n in table if _IS_OF_BLOCK.match(n.lower()) or _is_of_head(n)]
+        if any(_is_of_head(name) and name in hints for name in of_tile):
+            # The heads are known, the blocks are not.
+            blocks = [name for name in of_tile if _IS_OF_BLOCK.match(name.lower())]
+            yield dict(first, **{name: _smallest(table[name]) for name in blocks})
         yield dict(first, **{name: _smallest(table[name]) for name in of_tile})
         for source, ranks in ((hinted, (1,)), (table, (0, 1))):
             for rank in ranks:

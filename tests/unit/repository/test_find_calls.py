@@ -375,6 +375,36 @@ CASES = {
         },
         ("scale(n=1536, block=8)",),
     ),
+    "fields of data classes": Case(
+        {
+            "layer.py": """
+            from dataclasses import dataclass, field, replace
+            from package.kernel import scale
+
+            def _tile(**named):
+                return field(default_factory=lambda: Tile(**named))
+
+            @dataclass(frozen=True)
+            class Tile:
+                block: int = field(default=64)
+                threads: int = 128
+
+                def clamp(self, width):
+                    return replace(self, block=min(self.block, width))
+
+            @dataclass(frozen=True)
+            class Config:
+                widths: list = field(default_factory=list)
+                tile: Tile = _tile(threads=256)
+
+            def test_layer(config=Config()):
+                config.widths.append(config.tile.threads)
+                for width in config.widths:
+                    scale(width, block=config.tile.clamp(32).block)
+            """
+        },
+        ("scale(n=256, block=32)",),
+    ),
     "a table of configurations": Case(
         {
             "benchmarks/sweep.py": """

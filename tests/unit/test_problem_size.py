@@ -1,0 +1,107 @@
+"""The kernels of a file get the calls, or the values to assume, of one problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from tirlens.pipeline.problem_size import with_one_problem
+from tirlens.source.source_file import KernelSource
+from tirlens_worker.facts import Span
+from tirlens_worker.protocol import CallCandidate
+
+_SPAN = Span(1, 0, 1, 0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """The calls of kernels by name, and what becomes of them: first calls, and values."""
+
+    calls: Mapping[str, Sequence[str]]
+    first: Mapping[str, str] = field(default_factory=dict[str, str])
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, "Mapping[str, str]"])
+
+
+CASES = {
+    "the problem that both have": Case(
+        {"fwd": ["fwd(8, 1024)", "fwd(1, 256)"], "bwd": ["bwd(2, 64)", "bwd(1, 256)"]},
+        {"fwd": "fwd(1, 256)", "bwd": "bwd(1, 256)"},
+    ),
+    "the more typical of two that both have": Case(
+        {"fwd": ["fwd(8, 1024)", "fwd(1, 256)"], "bwd": ["bwd(1, 256)", "bwd(8, 1024)"]},
+        {"fwd": "fwd(8, 1024)", "bwd": "bwd(8, 1024)"},
+    ),
+    "what the file itself says": Case(
+        {"fwd": ["fwd(8, 1024)", "fwd(1, 256)"], "bwd": ["call-site bwd(1, size=256)"]},
+        {"fwd": "fwd(1, 256)", "bwd": "bwd(1, size=256)"},
+    ),
+    "what the user says": Case(
+        {"fwd": ["directive fwd(4, 512)"], "bwd": ["bwd(8, 1024)", "bwd(4, 512)"]},
+        {"fwd": "fwd(4, 512)", "bwd": "bwd(4, 512)"},
+    ),
+    "values for a kernel without calls": Case(
+        {"fwd": ["fwd(8, 1024, block=64)"], "bwd": []},
+        {"fwd": "fwd(8, 1024, block=64)"},
+        {"bwd": {"batch": "8", "size": "1024"}},
+    ),
+    "a call whose result is called": Case(
+        {"fwd": ["fwd(8, 1024)(64, 128)"], "bwd": []},
+        {"fwd": "fwd(8, 1024)(64, 128)"},
+        {"bwd": {"batch": "8", "size": "1024"}},
+    ),
+    "arguments that only the caller knows": Case(
+        {"fwd": ["call-site fwd(n, 1024)"], "bwd": []},
+        {"fwd": "fwd(n, 1024)"},
+        {"bwd": {"size": "1024"}},
+    ),
+    "calls that are not understood": Case(
+        {"fwd": ["fwd(*sizes)", "fwd("], "bwd": ["other(1, 2)"]},
+        {"fwd": "fwd(*sizes)", "bwd": "other(1, 2)"},
+    ),
+    "no calls": Case({"fwd": [], "bwd": []}),
+}
+
+
+def _kernel(name: str, calls: Sequence[str]) -> KernelSource:
+    candidates: list[CallCandidate] = []
+    for call in calls:
+        source, space, expression = call.partition(" ")
+        is_named = bool(space) and source.isidentifier() | (source == "call-site")
+        candidates.append(
+            CallCandidate(expression, source, _SPAN)
+            if is_named
+            else CallCandidate(call, "repository", _SPAN)
+        )
+    return KernelSource(
+        name, "factory", _SPAN, _SPAN, 1, parameters=("batch", "size", "block"),
+        candidates=tuple(candidates),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_kernels_of_a_file_have_one_problem(case: Case) -> None:
+    before = [_kernel(name, calls) for name, calls in case.calls.items()]
+    after = with_one_problem(before)
+    assert {k.name: k.candidates[0].expression for k in after if k.candidates} == case.first
+    hints = {k.name: {n: v for n, (v, *_) in k.hints.items()} for k in after if k.hints}
+    assert hints == case.values
+    for old, new in zip(before, after, strict=True):
+        assert sorted(map(repr, old.candidates)) == sorted(map(repr, new.candidates))
+
+
+@pytest.mark.parametrize(
+    ("own", "values"),
+    [
+        (("512", "256"), ("512", "256", "1024")),
+        (("512", "1024"), ("1024", "512")),
+        ((), ("1024",)),
+    ],
+)
+def test_values_of_incomplete_calls_exclude_another_problem(
+    own: tuple[str, ...], values: tuple[str, ...]
+) -> None:
+    other = replace(_kernel("bwd", []), hints={"size": own} if own else {})
+    found = with_one_problem([_kernel("fwd", ["fwd(8, 1024)"]), other])
+    assert found[1].hints == {"batch": ("8",), "size": values}
