@@ -21,8 +21,10 @@ _MAX_DIRECT = 4
 
 def calling_files(
     index: WordIndex, modules: Modules, targets: Sequence[Target], end: float
-) -> dict[str, frozenset[str]]:
+) -> dict[str, dict[str, int]]:
     """The files whose execution may lead to a call, with their names on the way to it.
+
+    The names have their distances to the target: 0 for its own name, 1 for what depends on it.
 
     A file that uses a name of another names the module that it is from, or its package. What is
     found before the work is `end` has to do.
@@ -32,7 +34,7 @@ def calling_files(
     pending = {(target.name.split(".")[0], target.path) for target in targets}
     seen: set[tuple[str, str]] = set()
     files: dict[str, int] = {}
-    names: dict[str, set[str]] = {}
+    names: dict[str, dict[str, int]] = {}
     for depth in range(_MAX_DEPTH):
         following: set[tuple[str, str]] = set()
         for name, origin in sorted(pending - seen):
@@ -44,7 +46,7 @@ def calling_files(
                 users = None if scope is None else _users(scope, name)
                 if users is not None:
                     files.setdefault(path, depth)
-                    names.setdefault(path, set()).add(name)
+                    names.setdefault(path, {}).setdefault(name, depth)
                     following |= {(user, path) for user in users if not user.startswith("__")}
         pending = following
     ordered = sorted(files, key=lambda path: (*_order(path, target)[:2], files[path], path))
@@ -52,7 +54,7 @@ def calling_files(
     direct = [path for path in ordered if files[path] == 0 and path != target.path][:_MAX_DIRECT]
     ordered = [*direct, *(path for path in ordered if path not in direct)]
     most = _MAX_FILES + _FILES_OF_ANOTHER * (len(targets) - 1)
-    return {path: frozenset(names[path]) for path in ordered[:most]}
+    return {path: names[path] for path in ordered[:most]}
 
 
 def _files_with(

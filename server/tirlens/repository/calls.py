@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, cast
 
-from tirlens.repository import data_files, library, library_functions, tensors
+from tirlens.repository import data_files, devices, library, library_functions, tensors
 from tirlens.repository.control_flow import BreakError, ContinueError, RaisedError, ReturnError
 from tirlens.repository.data_files import FilePath, FileText
 from tirlens.repository.kernel_results import results
@@ -150,6 +150,8 @@ def call(machine: Machine, function: Value, given: Any, named: dict[str, Value])
             return machine.call(method, [], {})
     if isinstance(function, library.Method) and isinstance(function.owner, (FilePath, FileText)):
         return data_files.method(machine.data_files, function.owner, function.name, positional)
+    if isinstance(function, External) and devices.asks_for_gpu(function.path):
+        return devices.answer(function.path, machine.gpu())
     if isinstance(function, External):
         folder = machine.place[0].rpartition("/")[0]
         read = data_files.call(machine.data_files, function.path, positional, folder)

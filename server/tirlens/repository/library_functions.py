@@ -41,19 +41,6 @@ _PLAIN_TYPES = {
     "int": int, "float": float, "str": str, "bool": bool, "list": list, "tuple": tuple,
     "dict": dict,
 }  # fmt: skip
-# An H100: the sizes that programs derive from the device they run on.
-_DEVICE = Options(
-    {
-        "multi_processor_count": 132,
-        "shared_memory_per_multiprocessor": 233_472,
-        "shared_memory_per_block_optin": 232_448,
-        "L2_cache_size": 52_428_800,
-        "major": 9,
-        "minor": 0,
-        "name": "NVIDIA H100 80GB HBM3",
-        "warp_size": 32,
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -71,6 +58,24 @@ class Parametrize:
                 if isinstance(item, Function) and name.startswith("test"):
                     function.names[name] = self.apply_to(item)
         return function
+
+
+def fixture_parameter(name: str) -> str:
+    """The key of a fixture's parameter among the arguments of a test, which no argument has."""
+    return f"{name}.param"
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """``pytest.fixture(params=parameters)``."""
+
+    parameters: tuple[Value, ...]
+
+    def apply_to(self, function: Value) -> Value:
+        """The function as a fixture with these parameters."""
+        if not isinstance(function, Function):
+            return function
+        return replace(function, is_fixture=True, fixture_parameters=self.parameters)
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,8 @@ def external_attribute(base: External, name: str) -> Value:
         return "cuda" if name == "type" else 0
     if base.path == "torch":
         return External(f"torch.{_SAME_DTYPES.get(name, name)}")
+    if base.path == "torch.version" and name in ("hip", "xpu"):
+        return None
     if base.path == "math" and name in ("inf", "pi", "e"):
         return getattr(math, name)
     return External(f"{base.path}.{name}")
@@ -101,6 +108,9 @@ def _parametrize(positional: list[Value], named: dict[str, Value]) -> Value:
     values = positional[1] if len(positional) > 1 else named.get("argvalues")
     listed = names.split(",") if isinstance(names, str) else list(names)
     keys = [str(name).strip() for name in listed]
+    indirect = named.get("indirect", False)
+    through = keys if indirect is True else indirect if isinstance(indirect, (list, tuple)) else ()
+    keys = [fixture_parameter(key) if key in through else key for key in keys]
     if not isinstance(values, (list, tuple)):
         return Parametrize(())
     sets: list[dict[str, Value]] = []
@@ -111,6 +121,19 @@ def _parametrize(positional: list[Value], named: dict[str, Value]) -> Value:
         if isinstance(items, (list, tuple)):
             sets.append(dict(zip(keys, cast("list[Value]", items), strict=False)))
     return Parametrize(tuple(sets))
+
+
+def _fixture(positional: list[Value], named: dict[str, Value]) -> Value:
+    if positional and isinstance(positional[0], Function):
+        return Fixture(()).apply_to(positional[0])
+    values = named.get("params")
+    listed = values if isinstance(values, (list, tuple)) else ()
+    return Fixture(
+        tuple(
+            item.values[0] if isinstance(item, _Param) and item.values else item
+            for item in listed[:_MAX_SETS]
+        )
+    )
 
 
 def _isinstance(positional: list[Value], named: dict[str, Value]) -> Value:
@@ -277,6 +300,10 @@ SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "parametrize": _parametrize,
     "pytest.param": lambda positional, named: _Param(tuple(positional)),
     "argparse.ArgumentParser": lambda positional, named: Parser(),
+    "types.SimpleNamespace": lambda positional, named: Options(named),
+    "argparse.Namespace": lambda positional, named: Options(named),
+    "pytest.fixture": _fixture,
+    "pytest_asyncio.fixture": _fixture,
     "functools.partial": lambda positional, named: Partial(
         positional[0], tuple(positional[1:]), named
     ),
@@ -316,9 +343,6 @@ SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "copy.copy": _first,
     "copy.deepcopy": _first,
     "torch.broadcast_shapes": _broadcast_shapes,
-    "torch.cuda.get_device_properties": lambda positional, named: _DEVICE,
-    "torch.cuda.get_device_capability": lambda positional, named: (9, 0),
-    "torch.cuda.get_device_name": lambda positional, named: _DEVICE.values["name"],
     "torch.cuda.current_device": lambda positional, named: 0,
     "torch.cuda.device_count": lambda positional, named: 1,
     "torch.cuda.is_available": lambda positional, named: True,

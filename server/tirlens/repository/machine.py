@@ -8,8 +8,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tirlens.repository.control_flow import ENDS, LimitError
+from tirlens.repository.devices import Gpu
 from tirlens.repository.modules import Modules
-from tirlens.repository.values import UNKNOWN, External, Frame, GoalCall, ModuleScope, Value
+from tirlens.repository.values import (
+    UNKNOWN,
+    External,
+    Frame,
+    GoalCall,
+    ModuleScope,
+    Value,
+    truth,
+)
 
 MAX_CALL_DEPTH = 40
 MAX_DEPTH = 400
@@ -59,12 +68,17 @@ class Machine:
         self.data_files = modules.data_files
         self._modules = modules
         self._steps = steps
-        self._end = modules.work + limit
+        self._end: float = modules.work + limit
 
     @property
     def steps_left(self) -> int:
         """The number of statements and calls that may still be executed."""
         return self._steps
+
+    @property
+    def work_left(self) -> float:
+        """The work that may still be done, as `Modules.work` counts it."""
+        return self._end - self._modules.work
 
     def step(self) -> None:
         """Count a step.
@@ -90,6 +104,32 @@ class Machine:
         except (*ENDS, RecursionError):
             self.depth, self.call_depth, self.try_depth = depths
 
+    def run_within(self, limit: float, work: Callable[[], object]) -> None:
+        """Execute `work` until it has done as much as `limit`.
+
+        Raises:
+            LimitError: nothing more may be executed.
+        """
+        end, depths = self._end, (self.depth, self.call_depth, self.try_depth)
+        self._end = min(end, self._modules.work + limit)
+        try:
+            self.run(work)
+        except LimitError:
+            if self._steps < 0 or self._modules.work > end:
+                raise
+            self.depth, self.call_depth, self.try_depth = depths
+        finally:
+            self._end = end
+
+    def gpu(self) -> Gpu:
+        """The GPU of the machine that the program runs on, for a program that asks for it."""
+        self._modules.gpu_was_asked_for = True
+        return self._modules.gpu
+
+    def module_at(self, path: str) -> ModuleScope | None:
+        """The module of a file, relative to the repository; None if there is none."""
+        return self._modules.scope(path)
+
     def module_value(self, scope: ModuleScope, name: str) -> Value:
         """The value of a module's name, from the statements that bind or change it."""
         names = scope.frame.names
@@ -102,12 +142,21 @@ class Machine:
         try:
             for statement in statements[:_MAX_STATEMENTS_OF_A_NAME]:
                 try:
-                    self.execute(statement, scope.frame)
+                    if self._may_be_executed(scope, statement):
+                        self.execute(statement, scope.frame)
                 except ENDS:
                     continue
         finally:
             scope.pending.discard(name)
         return names.setdefault(name, UNKNOWN)
+
+    def _may_be_executed(self, scope: ModuleScope, statement: ast.stmt) -> bool:
+        """Whether no condition around a top-level statement is known not to hold."""
+        conditions = scope.conditions.get(statement, ())
+        return all(
+            truth(self.value(test, scope.frame)) in (None, required)
+            for test, required in conditions
+        )
 
     def _star_value(self, scope: ModuleScope, name: str) -> Value:
         for statement in scope.bindings.get("*", ()):

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from tirlens.repository.data_files import DataFiles
-from tirlens.repository.values import ModuleScope
+from tirlens.repository.devices import GPUS, Gpu
+from tirlens.repository.values import Conditions, ModuleScope
 from tirlens.source.module_names import bound_names
 
 _MAX_CHARACTERS = 1 << 20
@@ -36,6 +37,10 @@ class Modules:
     ----------
     data_files
         The other files that the code reads.
+    gpu
+        The GPU that programs are told of.
+    gpu_was_asked_for : bool
+        Whether a program has asked for it.
     work : int
         The work done with these modules: expressions that were evaluated, and for code that was
         parsed as many as take as long.
@@ -47,8 +52,11 @@ class Modules:
         files: Iterable[str],
         texts: Mapping[str, str] | None = None,
         pause: Callable[[], None] = lambda: None,
+        gpu: Gpu = GPUS[0],
     ) -> None:
         self._root = root
+        self.gpu = gpu
+        self.gpu_was_asked_for = False
         self.data_files = DataFiles(root)
         self.work = 0
         self.pause = pause
@@ -130,8 +138,9 @@ class Modules:
         while root > 0 and names[:root] in self._packages:
             root -= 1
         import_name = ".".join(names[root:])
-        bindings = _bindings(tree)
-        return ModuleScope(path, ".".join(names), import_name, tree, bindings, is_package)
+        bindings, conditions = _bindings(tree)
+        name = ".".join(names)
+        return ModuleScope(path, name, import_name, tree, bindings, is_package, conditions)
 
 
 def _names(path: str) -> tuple[str, ...]:
@@ -150,29 +159,38 @@ def _nearness(path: str, other: str) -> tuple[int, int]:
     return shared, -len(path)
 
 
-def _bindings(tree: ast.Module) -> dict[str, list[ast.stmt]]:
+def _bindings(
+    tree: ast.Module,
+) -> tuple[dict[str, list[ast.stmt]], dict[ast.stmt, Conditions]]:
+    """The statements that bind or change each name, and the conditions of those that have any."""
     found: dict[str, list[ast.stmt]] = {}
-    for statement in _statements(tree.body):
+    conditions: dict[ast.stmt, Conditions] = {}
+    for statement, required in _statements(tree.body):
+        if required:
+            conditions[statement] = required
         for name in {*bound_names([statement]), *_changed_names(statement)}:
             found.setdefault(name, []).append(statement)
         if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
             found.setdefault("*", []).append(statement)
-    return found
+    return found, conditions
 
 
-def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def _statements(
+    body: list[ast.stmt], conditions: Conditions = ()
+) -> Iterator[tuple[ast.stmt, Conditions]]:
     """The top-level statements, with those of `if` and `try` in place of these."""
     for statement in body:
         if isinstance(statement, ast.If) and not _is_main_guard(statement):
-            yield from _statements(statement.body)
-            yield from _statements(statement.orelse)
+            yield from _statements(statement.body, (*conditions, (statement.test, True)))
+            yield from _statements(statement.orelse, (*conditions, (statement.test, False)))
         elif isinstance(statement, ast.Try):
             # The names of a handler are those of a module that is not installed.
             for handler in statement.handlers:
-                yield from _statements(handler.body)
-            yield from _statements([*statement.body, *statement.orelse, *statement.finalbody])
+                yield from _statements(handler.body, conditions)
+            inside = [*statement.body, *statement.orelse, *statement.finalbody]
+            yield from _statements(inside, conditions)
         elif not isinstance(statement, ast.If):
-            yield statement
+            yield statement, conditions
 
 
 def _is_main_guard(statement: ast.If) -> bool:

@@ -17,29 +17,23 @@ from tirlens.collector import collecting_cycles
 from tirlens.repository.calling_files import KINDS, calling_files, kind_of
 from tirlens.repository.control_flow import LimitError
 from tirlens.repository.definitions import definition, returned_parameters
+from tirlens.repository.devices import GPUS, Gpu
 from tirlens.repository.dynamic_sizes import dynamic_dimensions, sizes_of, typical_sizes
 from tirlens.repository.evaluator import Evaluator
 from tirlens.repository.modules import Modules
 from tirlens.repository.rendering import Renderer
 from tirlens.repository.search_result import RepositoryCall, Search, Target
 from tirlens.repository.tensor_shapes import Tensor
-from tirlens.repository.values import (
-    UNKNOWN,
-    Class,
-    Function,
-    GoalCall,
-    Instance,
-    ModuleScope,
-    Value,
-    words_of,
-)
+from tirlens.repository.test_cases import Test, cases, run_case, tests
+from tirlens.repository.values import GoalCall, ModuleScope, Value, words_of
 from tirlens.repository.word_index import WordIndex
 from tirlens.source.values import UnknownValueError
 from tirlens_worker.facts import Span
 
 _MAX_CALLS = 8
 _MAX_VALUES = 4
-_MAX_CASES = 6
+# A test gets this part of the work that its file has left.
+_TESTS_OF_A_LIMIT = 2
 # Work (`Modules.work`) for the calls of one kernel, for those of another of its file, and at most.
 # A million is about four seconds.  A limit of time would find other calls on a busy machine.
 _LIMIT, _LIMIT_OF_ANOTHER, _MAX_LIMIT = 1_000_000, 125_000, 3_000_000
@@ -68,24 +62,38 @@ def find_calls(
         return {}
     # Functions, classes and frames refer to each other: tens of megabytes in a large repository.
     with collecting_cycles():
-        return _find_calls(index, Modules(index.root, index.files, texts, pause), targets)
+        return _find_calls(
+            index, lambda gpu: Modules(index.root, index.files, texts, pause, gpu), targets
+        )
 
 
 def _find_calls(
-    index: WordIndex, modules: Modules, targets: Sequence[Target]
+    index: WordIndex, modules_with: Callable[[Gpu], Modules], targets: Sequence[Target]
 ) -> dict[Target, Search]:
+    modules = modules_with(GPUS[0])
     found, is_complete = _calls(index, modules, targets)
     without = [target for target, calls in found.items() if not calls]
     if not is_complete and 0 < len(without) < len(targets):
         # The others have taken the time.
         found |= _calls(index, modules, without)[0]
+    read_files = modules.read_files
+    for gpu in GPUS[1:]:
+        without = [target for target, calls in found.items() if not calls]
+        if not without or not modules.gpu_was_asked_for:
+            break
+        # The program may select them on another GPU.
+        others = modules_with(gpu)
+        found |= _calls(index, others, without)[0]
+        read_files |= others.read_files
     scope = modules.scope(targets[0].path)
     if scope is None:
-        return dict.fromkeys(targets, Search(files=modules.read_files))
+        return dict.fromkeys(targets, Search(files=read_files))
     renderer = Renderer(scope, Evaluator(modules, (), _MAX_LIMIT))
-    read = modules.read_files, dict(modules.data_files.read)
+    data_files = dict(modules.data_files.read)
     return {
-        target: replace(_search(calls, target, scope, renderer), files=read[0], data_files=read[1])
+        target: replace(
+            _search(calls, target, scope, renderer), files=read_files, data_files=data_files
+        )
         for target, calls in found.items()
     }
 
@@ -117,74 +125,32 @@ def _calls_of_root(
     modules: Modules,
     scope: ModuleScope,
     targets: Sequence[Target],
-    names: frozenset[str],
+    names: Mapping[str, int],
     limit: float,
 ) -> list[GoalCall]:
     """The calls that the execution of a module as a program, and of its tests, leads to.
 
-    The tests that use one of `names` come first.
+    The tests that use one of `names` come first, those nearest to a target before others. None
+    takes all that the file may.
     """
     goals = [(target.path, target.name) for target in targets]
     evaluator = Evaluator(modules, goals, limit)
     try:
         evaluator.run_module(scope)
-        by_use = sorted(_tests(scope), key=lambda test: names.isdisjoint(words_of(test[0].node)))
-        for function, owner in by_use:
-            for case in _cases(function):
-                _run_test(evaluator, scope, function, owner, case)
+        by_use = sorted(tests(scope), key=lambda test: _distance(test, names))
+        for test in by_use:
+            for case in cases(evaluator, scope, test):
+                work = evaluator.work_left / _TESTS_OF_A_LIMIT
+                evaluator.run_within(work, lambda: run_case(evaluator, scope, test, case))  # noqa: B023
     except LimitError:
         pass
     return evaluator.calls
 
 
-def _run_test(
-    evaluator: Evaluator,
-    scope: ModuleScope,
-    function: Function,
-    owner: Class | None,
-    case: dict[str, Value],
-) -> None:
-    named = {**_fixtures(evaluator, scope, function), **case}
-    given = [Instance(owner)] if owner is not None else []
-    evaluator.run(lambda: evaluator.call(function, given, named))
-
-
-def _tests(scope: ModuleScope) -> Iterator[tuple[Function, Class | None]]:
-    for name, value in list(scope.frame.names.items()):
-        if isinstance(value, Function) and name.startswith(("test", "bench", "run", "main")):
-            if value.frame is scope.frame and (value.parameter_sets or not name.startswith("run")):
-                yield value, None
-        elif isinstance(value, Class) and value.frame is scope.frame:
-            for method, item in value.names.items():
-                if isinstance(item, Function) and method.startswith("test"):
-                    yield item, value
-
-
-def _cases(function: Function) -> Iterator[dict[str, Value]]:
-    """Some combinations of the arguments of a test: the first, the last, and some between."""
-    tables = [table for table in function.parameter_sets if table]
-    longest = max(map(len, tables), default=1)
-    places = sorted(
-        {round(place * (longest - 1) / max(_MAX_CASES - 1, 1)) for place in range(_MAX_CASES)}
-    )
-    for place in places:
-        case: dict[str, Value] = {}
-        for table in tables:
-            case |= table[place % len(table)]
-        yield case
-
-
-def _fixtures(evaluator: Evaluator, scope: ModuleScope, function: Function) -> dict[str, Value]:
-    out: dict[str, Value] = {}
-    spec = function.node.args
-    for item in (*spec.args, *spec.kwonlyargs):
-        if item.arg in scope.bindings:
-            fixture = evaluator.module_value(scope, item.arg)
-            if isinstance(fixture, Function) and fixture.is_fixture:
-                made: list[Value] = []
-                evaluator.run(lambda: made.append(evaluator.call(fixture, [], {})))  # noqa: B023
-                out[item.arg] = made[0] if made else UNKNOWN
-    return out
+def _distance(test: Test, names: Mapping[str, int]) -> int:
+    """The least distance to a target among the names that a test uses."""
+    used = (names[word] for word in words_of(test.function.node) if word in names)
+    return min(used, default=max(names.values(), default=0) + 1)
 
 
 # The result

@@ -228,6 +228,10 @@ def _class_def(machine: Machine, node: ast.ClassDef, frame: Frame) -> None:
     if isinstance(hook, Function):
         given = {name: value for name, value in keywords.items() if name and name != "metaclass"}
         machine.run(lambda: call_function(machine, hook, [made], given))
+    for item in node.decorator_list:
+        decorator = machine.value(item, frame)
+        if isinstance(decorator, library_functions.Parametrize):
+            decorator.apply_to(made)
     paths = [
         library_functions.path_of(machine.value(_function(item), frame))
         for item in node.decorator_list
@@ -251,7 +255,7 @@ def _decorate(machine: Machine, node: ast.expr, function: Value, frame: Frame) -
         function.is_class_method |= path == "builtins.classmethod"
         function.is_property |= path.endswith(("builtins.property", "cached_property"))
         function.is_fixture |= path.endswith("pytest.fixture")
-    if isinstance(decorator, library_functions.Parametrize):
+    if isinstance(decorator, (library_functions.Parametrize, library_functions.Fixture)):
         return decorator.apply_to(function)
     if isinstance(decorator, (Function, Class, Partial)):
         made = machine.call(decorator, [function], {})

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 Value: TypeAlias = Any
+#: Expressions, and whether each must be true or false.
+Conditions: TypeAlias = "tuple[tuple[ast.expr, bool], ...]"
 FunctionNode: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"
 
 
@@ -74,7 +76,7 @@ class ModuleScope:
     """A module of the repository, whose names are evaluated when they are used.
 
     `import_name` is the name under which Python imports it. `bindings` are the top-level
-    statements that bind or change each name.
+    statements that bind or change each name, `conditions` those under which they are executed.
     """
 
     path: str
@@ -83,6 +85,7 @@ class ModuleScope:
     tree: ast.Module
     bindings: dict[str, list[ast.stmt]]
     is_package: bool
+    conditions: dict[ast.stmt, Conditions] = field(default_factory=dict[ast.stmt, Any])
     frame: Frame = field(init=False)
     pending: set[str] = field(default_factory=set[str])
 
@@ -113,7 +116,8 @@ class Function:
     A function that `is_kernel` runs on a device, and is not executed. One that `is_cached` is
     executed once without arguments, with the result `cached`. `outputs` are the parameters of a
     kernel, or of the kernel that a factory returns, that are allocated and returned.
-    `parameter_sets` are the values of ``pytest.mark.parametrize``, a list of dicts for each use.
+    `parameter_sets` are the values of ``pytest.mark.parametrize``, a list of dicts for each use,
+    `fixture_parameters` those of ``pytest.fixture(params=...)``.
     """
 
     node: FunctionNode
@@ -131,6 +135,13 @@ class Function:
     cached: Value = UNKNOWN
     outputs: tuple[int, ...] = ()
     parameter_sets: tuple[tuple[dict[str, Value], ...], ...] = ()
+    fixture_parameters: tuple[Value, ...] = ()
+
+    @functools.cached_property
+    def is_generator(self) -> bool:
+        """Whether its body yields values."""
+        kinds = (ast.Yield, ast.YieldFrom)
+        return any(isinstance(node, kinds) for node in ast.walk(self.node))
 
     @property
     def dotted_name(self) -> str:

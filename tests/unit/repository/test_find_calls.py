@@ -726,6 +726,134 @@ CASES = {
         },
         ("scale(n=16)",),
     ),
+    "fixtures of a class, with parameters, that use each other": Case(
+        {
+            "tests/test_scale.py": """
+            import pytest
+            import torch
+            from package.kernel import scale
+
+            class TestScale:
+                @pytest.fixture(params=[1, 4])
+                def rows(self, request):
+                    yield request.param
+
+                @pytest.fixture
+                def x(self, rows, columns):
+                    yield torch.randn(rows, columns)
+                    torch.cuda.empty_cache()
+
+                @pytest.fixture(scope="class")
+                def columns(self):
+                    return 2048
+
+                def test_scale(self, x, monkeypatch, tmp_path):
+                    monkeypatch.setenv("LARGE", str(tmp_path))
+                    scale(x.shape[1], block=32 * x.shape[0])
+            """
+        },
+        ("scale(n=2048, block=128)", "scale(n=2048, block=32)"),
+    ),
+    "fixtures of conftest.py, indirect parameters and modules in a namespace": Case(
+        {
+            "tests/conftest.py": """
+            import pytest
+            from types import SimpleNamespace
+
+            @pytest.fixture(scope="session")
+            def modules():
+                import package.kernel as kernel
+                return SimpleNamespace(kernel=kernel, block=64)
+
+            @pytest.fixture
+            def n(request, modules):
+                return request.param * modules.block
+            """,
+            "tests/kernels/test_scale.py": """
+            import pytest
+
+            @pytest.mark.parametrize("n", [pytest.param(3)], indirect=True)
+            def test_scale(modules, n: int):
+                modules.kernel.scale(n, block=modules.block)
+            """,
+        },
+        ("scale(n=192, block=64)",),
+    ),
+    "marks of a class and of a module": Case(
+        {
+            "tests/test_scale.py": """
+            import pytest
+            from package.kernel import scale
+
+            pytestmark = [pytest.mark.slow, pytest.mark.parametrize("block", [64])]
+
+            @pytest.mark.parametrize("n", [512])
+            class TestScale:
+                def test_scale(self, n, block):
+                    scale(n, block=block)
+            """,
+        },
+        ("scale(n=512, block=64)",),
+    ),
+    "a test that has no end before the one with the call": Case(
+        {
+            "tests/test_scale.py": """
+            from package.kernel import scale
+
+            def slow(n):
+                for i in range(100):
+                    for j in range(100):
+                        for k in range(100):
+                            n = n + sum([i, j, k, n, n, n, n, n, n, n, n, n, n, n, n, n, n])
+                return n
+
+            def test_reference():
+                slow(1)
+                scale(slow(2))
+
+            def test_scale():
+                scale(128)
+            """,
+        },
+        ("scale(n=128)",),
+    ),
+    "an implementation that is selected by the compute capability": Case(
+        {
+            "package/__init__.py": """
+            import tilelang
+            import torch
+
+            if tilelang.contrib.nvcc.get_target_compute_version() == "9.0":
+                from .kernel import scale
+                BLOCK = 64
+            elif torch.cuda.get_device_capability() in [(10, 0), (10, 3)]:
+                from .other import scale
+                BLOCK = 32
+            else:
+                raise ValueError("not supported")
+            """,
+            "package/other.py": KERNEL,
+            "program.py": "from package import BLOCK, scale\nscale(8, block=BLOCK)\n",
+        },
+        ("scale(n=8, block=64)",),
+    ),
+    "a kernel for a GPU that is not the first": Case(
+        {
+            "package/__init__.py": """
+            import torch
+
+            if torch.cuda.get_device_capability()[0] == 9:
+                from .other import scale
+            elif torch.version.hip is None and torch.cuda.get_device_capability()[0] == 12:
+                from .kernel import scale
+            else:
+                from .other import scale
+            """,
+            "package/other.py": KERNEL,
+            "program.py": "from package import scale\nscale(8)\n",
+        },
+        ("scale(n=8)",),
+    ),
 }
 
 

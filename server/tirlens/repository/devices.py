@@ -1,0 +1,71 @@
+"""What programs that ask for the GPU of the machine are answered.
+
+The first of `GPUS` is that of most programs. The others are tried for kernels that no program
+calls on the first, as libraries have them that select kernels by compute capability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tirlens.repository.values import Options, Value
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU as `torch.cuda` describes it."""
+
+    name: str
+    capability: tuple[int, int]
+    multiprocessors: int
+    shared_bytes_of_multiprocessor: int
+    shared_bytes_of_block: int
+    l2_bytes: int
+
+    @property
+    def compute_version(self) -> str:
+        """The compute capability as tilelang and TVM write it: ``9.0``."""
+        return ".".join(map(str, self.capability))
+
+    @property
+    def properties(self) -> Options:
+        """What ``torch.cuda.get_device_properties`` returns."""
+        return Options(
+            {
+                "multi_processor_count": self.multiprocessors,
+                "shared_memory_per_multiprocessor": self.shared_bytes_of_multiprocessor,
+                "shared_memory_per_block_optin": self.shared_bytes_of_block,
+                "L2_cache_size": self.l2_bytes,
+                "major": self.capability[0],
+                "minor": self.capability[1],
+                "name": self.name,
+                "warp_size": 32,
+            }
+        )
+
+
+GPUS = (
+    Gpu("NVIDIA H100 80GB HBM3", (9, 0), 132, 233_472, 232_448, 52_428_800),
+    Gpu("NVIDIA B200", (10, 0), 148, 233_472, 232_448, 132_120_576),
+    Gpu("NVIDIA GeForce RTX 5090", (12, 0), 170, 102_400, 101_376, 100_663_296),
+    Gpu("NVIDIA A100-SXM4-80GB", (8, 0), 108, 167_936, 166_912, 41_943_040),
+)
+
+_ANSWERS: dict[str, Callable[[Gpu], Value]] = {
+    "torch.cuda.get_device_properties": lambda gpu: gpu.properties,
+    "torch.cuda.get_device_capability": lambda gpu: gpu.capability,
+    "torch.cuda.get_device_name": lambda gpu: gpu.name,
+    "tilelang.contrib.nvcc.get_target_compute_version": lambda gpu: gpu.compute_version,
+    "tvm.contrib.nvcc.get_target_compute_version": lambda gpu: gpu.compute_version,
+}
+
+
+def asks_for_gpu(path: str) -> bool:
+    """Whether the result of a library's function depends on the GPU of the machine."""
+    return path in _ANSWERS
+
+
+def answer(path: str, gpu: Gpu) -> Value:
+    """The result of a library's function that asks for the GPU."""
+    return _ANSWERS[path](gpu)
