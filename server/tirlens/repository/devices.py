@@ -1,11 +1,13 @@
 """What programs that ask for the GPU of the machine are answered.
 
-The first of `GPUS` is that of most programs. The others are tried for kernels that no program
-calls on the first, as libraries have them that select kernels by compute capability.
+The first is that of most programs, or the one that the path of a kernel names. The others are
+tried for kernels that no program calls on the first, as libraries have them that select kernels by
+compute capability.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -52,6 +54,9 @@ GPUS = (
     Gpu("NVIDIA A100-SXM4-80GB", (8, 0), 108, 167_936, 166_912, 41_943_040),
 )
 
+_GENERATIONS = {"hopper": (9, 0), "blackwell": (10, 0), "ampere": (8, 0)}
+_CAPABILITY = re.compile(r"(?:sm|cc|cuda)_?(\d{2,3})a?(?![0-9])")
+
 _ANSWERS: dict[str, Callable[[Gpu], Value]] = {
     "torch.cuda.get_device_properties": lambda gpu: gpu.properties,
     "torch.cuda.get_device_capability": lambda gpu: gpu.capability,
@@ -59,6 +64,15 @@ _ANSWERS: dict[str, Callable[[Gpu], Value]] = {
     "tilelang.contrib.nvcc.get_target_compute_version": lambda gpu: gpu.compute_version,
     "tvm.contrib.nvcc.get_target_compute_version": lambda gpu: gpu.compute_version,
 }
+
+
+def gpus_for(path: str) -> tuple[Gpu, ...]:
+    """The GPUs, first the one that the path of a kernel's file names: ``sm120``, ``hopper``."""
+    named = [(int(digits[:-1]), int(digits[-1])) for digits in _CAPABILITY.findall(path.lower())]
+    named += [version for word, version in _GENERATIONS.items() if word in path.lower()]
+    known = {gpu.capability for gpu in GPUS}
+    first = next((version for version in named if version in known), None)
+    return tuple(sorted(GPUS, key=lambda gpu: gpu.capability != first))
 
 
 def asks_for_gpu(path: str) -> bool:

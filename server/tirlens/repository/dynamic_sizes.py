@@ -5,45 +5,93 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from tirlens.repository.definitions import definition
+from tirlens.repository.tensor_methods import strides_of
 from tirlens.repository.tensor_shapes import Tensor
-from tirlens.repository.values import GoalCall
+from tirlens.repository.values import GoalCall, Value
 from tirlens.source.module_names import FunctionNode, parameters
 
 _SYMBOLS = ("dynamic", "symbolic", "var", "Var", "int32", "int64")
-# The dimensions of each parameter: the name of the size, or None.
-Dimensions = tuple[tuple[str | None, ...], ...]
+_SCALARS = ("int32", "int64", "uint32", "uint64")
 
 
-def dynamic_dimensions(tree: ast.Module, name: str) -> Dimensions:
-    """The dynamic dimensions of the arrays that the kernel of the factory `name` takes."""
+@dataclass(frozen=True)
+class Dimension:
+    """The size ``name * factor + offset`` of a dimension, or the stride of one."""
+
+    name: str
+    factor: int = 1
+    offset: int = 0
+
+    def name_of(self, size: Value) -> int | None:
+        """The value of the name for a size; None if none gives it."""
+        if type(size) is not int or (size - self.offset) % self.factor:
+            return None
+        value = (size - self.offset) // self.factor
+        return value if value > 0 else None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The dynamic dimensions of an array, None where one is not; or the name of a number."""
+
+    shape: tuple[Dimension | None, ...] = ()
+    strides: tuple[Dimension | None, ...] = ()
+    number: str | None = None
+
+
+def dynamic_dimensions(tree: ast.Module, name: str) -> tuple[tuple[Parameter, ...], ...]:
+    """The parameters of each kernel that the factory `name` may return."""
     factory = definition(tree, name)
     if factory is None:
         return ()
     names = dict(_symbols(factory))
+    shapes = _tuples(factory)
     inner = [
         node
         for node in ast.walk(factory)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node is not factory
     ]
-    for function in inner:
-        found = tuple(_dimensions(item.annotation, names) for item in parameters(function))
-        if any(any(dimensions) for dimensions in found):
-            return found
-    return ()
+    kernels = [
+        tuple(_parameter(item, names, shapes) for item in parameters(node)) for node in inner
+    ]
+    return tuple(
+        kernel for kernel in kernels if any(any((*item.shape, *item.strides)) for item in kernel)
+    )
 
 
-def sizes_of(call: GoalCall, dimensions: Dimensions) -> dict[str, int]:
-    """The sizes that the arrays of a call of the compiled kernel give to dynamic dimensions."""
-    out: dict[str, int] = {}
+def sizes_of(call: GoalCall, kernels: Sequence[Sequence[Parameter]]) -> dict[str, int]:
+    """The sizes that the arguments of a call of the compiled kernel give to its names.
+
+    The kernel is the one of which the parameters fit best.
+    """
     positional, _ = call.inner or ([], {})
-    for value, names in zip(positional, dimensions, strict=False):
-        if isinstance(value, Tensor) and len(value.shape) == len(names):
-            for size, name in zip(value.shape, names, strict=True):
-                if name is not None and type(size) is int and size > 0:
-                    out.setdefault(name, size)
-    return out
+    fits = [_fit(positional, kernel) for kernel in kernels]
+    return min(fits, key=lambda fit: (fit[0], -len(fit[1])))[1] if fits else {}
+
+
+def _fit(positional: Sequence[Value], kernel: Sequence[Parameter]) -> tuple[int, dict[str, int]]:
+    """How many arguments do not fit their parameters, and the sizes that the others give."""
+    out: dict[str, int] = {}
+    misfits = max(len(positional) - len(kernel), 0)
+    for value, parameter in zip(positional, kernel, strict=False):
+        if isinstance(value, Tensor):
+            if parameter.number is not None or len(value.shape) != len(parameter.shape):
+                misfits += bool(parameter.number or parameter.shape)
+                continue
+            pairs = [*zip(parameter.shape, value.shape, strict=True)]
+            if len(parameter.strides) == len(value.shape):
+                pairs += zip(parameter.strides, strides_of(value), strict=True)
+            for dimension, size in pairs:
+                if dimension is not None and (given := dimension.name_of(size)) is not None:
+                    out.setdefault(dimension.name, given)
+        elif type(value) is int:
+            misfits += bool(parameter.shape)
+            if parameter.number is not None and value > 0:
+                out.setdefault(parameter.number, value)
+    return misfits, out
 
 
 def typical_sizes(found: Sequence[dict[str, int]]) -> dict[str, int]:
@@ -58,30 +106,89 @@ def typical_sizes(found: Sequence[dict[str, int]]) -> dict[str, int]:
 def _symbols(factory: FunctionNode) -> Iterator[tuple[str, str]]:
     """``n = T.dynamic("num_tokens")`` as ``("n", "num_tokens")``; several at once, too."""
     for node in ast.walk(factory):
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        if not isinstance(node, ast.Assign):
             continue
-        call = node.value
-        if not isinstance(call.func, ast.Attribute) or call.func.attr not in _SYMBOLS:
-            continue
-        words = [item.value for item in call.args if isinstance(item, ast.Constant)]
-        if not words or not isinstance(words[0], str):
-            continue
-        symbols = [word.strip() for word in words[0].split(",")]
         target = node.targets[0]
         targets = target.elts if isinstance(target, ast.Tuple) else [target]
-        for item, symbol in zip(targets, symbols, strict=False):
-            if isinstance(item, ast.Name):
+        if isinstance(node.value, ast.Tuple):
+            made = [symbol for item in node.value.elts for symbol in _made_symbols(item) or [""]]
+        else:
+            made = _made_symbols(node.value)
+        for item, symbol in zip(targets, made, strict=False):
+            if isinstance(item, ast.Name) and symbol:
                 yield item.id, symbol
 
 
-def _dimensions(annotation: ast.expr | None, names: dict[str, str]) -> tuple[str | None, ...]:
-    """The dimensions of ``T.Tensor((n, 128), dtype)`` or ``T.Tensor[(n, 128), dtype]``."""
+def _made_symbols(node: ast.expr) -> list[str]:
+    """The names of the symbols that a call makes: ``T.dynamic("m, n")``."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return []
+    words = [item.value for item in node.args if isinstance(item, ast.Constant)]
+    if node.func.attr not in _SYMBOLS or not words or not isinstance(words[0], str):
+        return []
+    return [word.strip() for word in words[0].split(",")]
+
+
+def _tuples(factory: FunctionNode) -> dict[str, list[ast.Tuple | ast.List]]:
+    """The tuples that the variables of a function may be: ``shape = (n, 128)``."""
+    found: dict[str, list[ast.Tuple | ast.List]] = {}
+    for node in ast.walk(factory):
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            continue
+        value = node.value
+        for item in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
+            if isinstance(item, (ast.Tuple, ast.List)):
+                found.setdefault(node.targets[0].id, []).append(item)
+    return found
+
+
+def _parameter(
+    item: ast.arg, names: dict[str, str], tuples: dict[str, list[ast.Tuple | ast.List]]
+) -> Parameter:
+    """``T.Tensor((n, 128), dtype)``, ``T.Tensor[(n, 128), dtype]`` or ``T.int32``."""
+    annotation = item.annotation
+    if isinstance(annotation, ast.Attribute) and annotation.attr in _SCALARS:
+        return Parameter(number=item.arg)
     shape: ast.expr | None = None
+    strides: ast.expr | None = None
     if isinstance(annotation, ast.Call) and annotation.args:
         shape = annotation.args[0]
+        strides = next((k.value for k in annotation.keywords if k.arg == "strides"), None)
+        if strides is None and len(annotation.args) > 1:
+            strides = annotation.args[1]
     elif isinstance(annotation, ast.Subscript):
         given = annotation.slice
         shape = given.elts[0] if isinstance(given, ast.Tuple) and given.elts else given
-    if not isinstance(shape, (ast.Tuple, ast.List)):
+    return Parameter(_dimensions(shape, names, tuples), _dimensions(strides, names, tuples))
+
+
+def _dimensions(
+    shape: ast.expr | None,
+    names: dict[str, str],
+    tuples: dict[str, list[ast.Tuple | ast.List]],
+) -> tuple[Dimension | None, ...]:
+    """The dynamic dimensions of a tuple; of a variable, those that all its values agree on."""
+    written = [shape] if isinstance(shape, (ast.Tuple, ast.List)) else []
+    if isinstance(shape, ast.Name):
+        written = tuples.get(shape.id, [])
+    found = [tuple(_dimension(item, names) for item in one.elts) for one in written]
+    if not found or len({len(one) for one in found}) > 1:
         return ()
-    return tuple(names.get(item.id) if isinstance(item, ast.Name) else None for item in shape.elts)
+    return tuple(items[0] if len(set(items)) == 1 else None for items in zip(*found, strict=True))
+
+
+def _dimension(node: ast.expr, names: dict[str, str]) -> Dimension | None:
+    """``n``, ``n + 1``, ``n - 1`` or ``n * 2``."""
+    if isinstance(node, ast.Name):
+        return Dimension(names[node.id]) if node.id in names else None
+    if not isinstance(node, ast.BinOp) or not isinstance(node.left, ast.Name):
+        return None
+    number = node.right.value if isinstance(node.right, ast.Constant) else None
+    if type(number) is not int or number <= 0 or node.left.id not in names:
+        return None
+    name = names[node.left.id]
+    if isinstance(node.op, ast.Mult):
+        return Dimension(name, factor=number)
+    if isinstance(node.op, (ast.Add, ast.Sub)):
+        return Dimension(name, offset=number if isinstance(node.op, ast.Add) else -number)
+    return None

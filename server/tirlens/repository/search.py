@@ -17,7 +17,7 @@ from tirlens.collector import collecting_cycles
 from tirlens.repository.calling_files import KINDS, calling_files, kind_of
 from tirlens.repository.control_flow import LimitError
 from tirlens.repository.definitions import definition, returned_parameters
-from tirlens.repository.devices import GPUS, Gpu
+from tirlens.repository.devices import Gpu, gpus_for
 from tirlens.repository.dynamic_sizes import dynamic_dimensions, sizes_of, typical_sizes
 from tirlens.repository.evaluator import Evaluator
 from tirlens.repository.modules import Modules
@@ -32,6 +32,8 @@ from tirlens_worker.facts import Span
 
 _MAX_CALLS = 8
 _MAX_VALUES = 4
+# The work on each further GPU.
+_LIMIT_OF_GPU = 400_000
 # A test gets this part of the work that its file has left.
 _TESTS_OF_A_LIMIT = 2
 # Work (`Modules.work`) for the calls of one kernel, for those of another of its file, and at most.
@@ -70,20 +72,21 @@ def find_calls(
 def _find_calls(
     index: WordIndex, modules_with: Callable[[Gpu], Modules], targets: Sequence[Target]
 ) -> dict[Target, Search]:
-    modules = modules_with(GPUS[0])
+    first, *other_gpus = gpus_for(targets[0].path)
+    modules = modules_with(first)
     found, is_complete = _calls(index, modules, targets)
     without = [target for target, calls in found.items() if not calls]
     if not is_complete and 0 < len(without) < len(targets):
         # The others have taken the time.
         found |= _calls(index, modules, without)[0]
     read_files = modules.read_files
-    for gpu in GPUS[1:]:
+    for gpu in other_gpus:
         without = [target for target, calls in found.items() if not calls]
         if not without or not modules.gpu_was_asked_for:
             break
         # The program may select them on another GPU.
         others = modules_with(gpu)
-        found |= _calls(index, others, without)[0]
+        found |= _calls(index, others, without, _LIMIT_OF_GPU)[0]
         read_files |= others.read_files
     scope = modules.scope(targets[0].path)
     if scope is None:
@@ -99,14 +102,14 @@ def _find_calls(
 
 
 def _calls(
-    index: WordIndex, modules: Modules, targets: Sequence[Target]
+    index: WordIndex, modules: Modules, targets: Sequence[Target], most: int = _MAX_LIMIT
 ) -> tuple[dict[Target, list[tuple[str, GoalCall]]], bool]:
     """The calls of each target, with the kinds of the files whose execution leads to them.
 
     And whether all files were executed.
     """
     found: dict[Target, list[tuple[str, GoalCall]]] = {target: [] for target in targets}
-    limit = min(_LIMIT + _LIMIT_OF_ANOTHER * (len(targets) - 1), _MAX_LIMIT)
+    limit = min(_LIMIT + _LIMIT_OF_ANOTHER * (len(targets) - 1), _MAX_LIMIT, most)
     end = modules.work + limit
     for path, names in calling_files(index, modules, targets, end - limit / 2).items():
         left = end - modules.work

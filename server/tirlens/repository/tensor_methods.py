@@ -280,8 +280,13 @@ def _sort(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Val
     return base, Tensor(base.shape, External("torch.int64"))
 
 
+def strides_of(base: Tensor) -> tuple[Value, ...]:
+    """The strides of a tensor, as if it were contiguous."""
+    return tuple(product_of(base.shape[axis + 1 :]) for axis in range(len(base.shape)))
+
+
 def _stride(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
-    strides = tuple(product_of(base.shape[axis + 1 :]) for axis in range(len(base.shape)))
+    strides = strides_of(base)
     if not positional:
         return strides
     return strides[positional[0]] if type(positional[0]) is int else UNKNOWN

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tirlens.repository import Repository, Target, WordIndex, find_calls
+from tirlens.repository.devices import gpus_for
 from tirlens.source import read
 
 SCALE = Target("package/kernel.py", "scale")
@@ -1022,3 +1023,79 @@ if __name__ == "__main__":
         assert calls[0] == ("repository", "scale(n=300, block=64)")
     else:
         assert calls == [("call-site", "scale(3, block=64)")]
+
+
+FORMS = """
+import tilelang
+import tilelang.language as T
+
+@tilelang.jit
+def scale(n, packed):
+    rows, count, parts = T.dynamic("rows"), T.dynamic("count"), T.dynamic("parts")
+    pitch = T.dynamic("pitch")
+    x_shape = (rows, n) if packed else [rows, n]
+    y_shape = (n, rows) if packed else (rows, n)
+
+    @T.macro
+    def body(x, y):
+        pass
+
+    if packed:
+        @T.prim_func
+        def main(
+            x: T.Tensor(x_shape, "float16"),
+            offsets: T.Tensor([count + 1], "int32"),
+            y: T.StridedTensor((rows, n), "float16", strides=(pitch, 1)),
+        ):
+            with T.Kernel(rows, threads=128) as i:
+                body(x, y)
+    else:
+        @T.prim_func
+        def main(
+            x: T.Tensor(x_shape, "float16"), y: T.Tensor(y_shape, "float16"), parts: T.int32
+        ):
+            with T.Kernel(parts, threads=128) as i:
+                body(x, y)
+    return main
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "sizes"),
+    [
+        (
+            "scale(64, True)(torch.empty(12, 64), torch.empty(9), torch.empty(12, 64))",
+            {"rows": 12, "count": 8, "pitch": 64},
+        ),
+        ("scale(64, False)(torch.empty(12, 64), torch.empty(99, 64), 6)", {"rows": 12, "parts": 6}),
+    ],
+)
+def test_dynamic_sizes_of_the_kernel_that_the_arguments_fit(
+    call: str, sizes: dict[str, int], tmp_path: Path
+) -> None:
+    """A factory returns one of two kernels, whose shapes are variables, offsets and strides.
+
+    The variable ``y_shape`` has dynamic dimensions at two places, so that it gives none.
+    """
+    program = f"import torch\nfrom package.kernel import scale\n{call}\n"
+    write(tmp_path, {"package/kernel.py": FORMS, "program.py": program})
+    index = WordIndex(tmp_path)
+    index.refresh()
+    (found,) = find_calls(index, [SCALE])[SCALE].calls
+    assert found.bindings == sizes
+
+
+@pytest.mark.parametrize(
+    ("path", "capability"),
+    [
+        ("ops/gemm.py", (9, 0)),
+        ("ops/hopper/gemm.py", (9, 0)),
+        ("ops/blackwell/gemm.py", (10, 0)),
+        ("ops/blackwell_sm120/gemm.py", (12, 0)),
+        ("ops/gemm_sm100a.py", (10, 0)),
+        ("ops/gemm_sm80.py", (8, 0)),
+        ("ops/gemm_sm75.py", (9, 0)),
+    ],
+)
+def test_the_gpu_that_a_path_names_is_the_first(path: str, capability: tuple[int, int]) -> None:
+    assert gpus_for(path)[0].capability == capability
