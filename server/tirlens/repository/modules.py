@@ -38,7 +38,7 @@ class Modules:
     data_files
         The other files that the code reads.
     gpu
-        The GPU that programs are told of.
+        The GPU of the machine that programs run on.
     gpu_was_asked_for : bool
         Whether a program has asked for it.
     work : int

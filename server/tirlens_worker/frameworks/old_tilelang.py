@@ -30,6 +30,7 @@ _FIRST_NAME = "tvm.tl"
 _QUANTIZE = "tilelang.quantize"
 # Names in the language that have others now.
 _RENAMED: Mapping[str, str] = {
+    "DataType": "dtype",
     "block": "sblock",
     "block_attr": "sblock_attr",
     "gemm_v1": "gemm",
