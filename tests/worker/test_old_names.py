@@ -138,6 +138,42 @@ def test_the_words_of_earlier_versions_mean_what_they_did(run: Run, case: str) -
     assert _plain(_facts(result)) == _plain(_facts(run(TODAY + text)))
 
 
+def test_a_relax_module_with_struct_info(run: Run) -> None:
+    """Arguments and classes of Relax before 0.26, in a module with a kernel, and in a function."""
+    text = """
+import tvm
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tir as T
+
+
+@I.ir_module
+class Twice:
+    @T.prim_func
+    def double(A: T.Buffer((32, 32), "float32"), B: T.Buffer((32, 32), "float32")):
+        for i, j in T.grid(32, 32):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+
+    @R.function
+    def main(x: R.Tensor((32, 32), "float32")) -> R.Tensor((32, 32), "float32"):
+        cls = Twice
+        with R.dataflow():
+            y = R.call_tir(cls.double, (x,), out_sinfo=R.Tensor((32, 32), "float32"))
+            z = R.call_dps_packed("extern", (y,), out_sinfo=R.Tensor((32, 32), "float32"))
+            R.output(z)
+        return z
+
+
+assert isinstance(relax.TensorStructInfo((4,), "float32"), relax.TensorStructInfo)
+"""
+    result = run(text)
+    assert [problem.kind for problem in result.problems] == ["unsupported"]
+    assert "double" in {facts.name for facts in result.kernels}
+
+
 def _plain(facts: KernelFacts) -> str:
     """The facts without columns, which differ where words are longer."""
     return re.sub(r"column=\d+", "", str(facts))

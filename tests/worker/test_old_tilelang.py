@@ -64,7 +64,7 @@ def _plain(facts: KernelFacts) -> str:
     [
         (IMPORTS, "from tvm import tl as tilelang\nimport tvm.tl.language as T\n"),
         ("T.gemm(", "T.gemm_v2("),
-        ("(128, 128), \"float32\"", "(8 * T.DataType(\"float16\").bits, 128), \"float32\""),
+        ('(128, 128), "float32"', '(8 * T.DataType("float16").bits, 128), "float32"'),
         ("@tilelang.jit(", "@tilelang.autotuner.jit(skip_check=True, profiler='auto', "),
         (
             "import tilelang\n",

@@ -21,6 +21,7 @@ from ..frameworks import (
     array_shapes,
     fast_syntax_trees,
     lazy_rewriting,
+    old_relax,
     old_tilelang,
     old_tvm,
     removed_names,
@@ -186,6 +187,8 @@ def _patch_tvm(tvm: Any) -> None:
             if hasattr(module, name):
                 setattr(module, name, _capturing(getattr(module, name)))
     old_tvm.install(tvm)
+    if hasattr(tvm, "relax"):
+        old_relax.install()
     removed_names.install(tvm)
 
 
