@@ -124,6 +124,9 @@ def test_tvm_file(client: Client, tmp_path: Path, tvm_python: Path) -> None:
     assert client.states(uri).count("ready") == 1
 
     # A change of the kernel, saved, is analysed again.
+    calls = client.command("tirlens.calls", uri, "scale")
+    assert calls["choices"] == []
+    assert calls["fixed"] == {"size": "4096 fp32", "line": 17}
     client.replace(uri, 5, TVM.replace("512", "256"))
     client.save(uri)
     client.wait_ready(uri, 2)
@@ -155,6 +158,7 @@ def test_tilelang_file(client: Client, tmp_path: Path, tilelang_python: Path) ->
     assert "4096x4096x4096 fp16" in titles
     hints = dict(client.hints(uri))
     assert "137 GF" in hints[13]
+    assert client.command("tirlens.calls", uri, None)["fixed"] is None
     hover = client.hover(uri, 16, 18)
     assert hover is not None
     assert "T.gemm" in hover.partition("\n")[0]
@@ -180,6 +184,20 @@ def test_tilelang_file(client: Client, tmp_path: Path, tilelang_python: Path) ->
     assert [
         item["call_source"] for item in client.command("tirlens.report", uri)["json"]["kernels"]
     ] == ["directive"]
+
+
+def test_dynamic_dimensions_are_not_fixed(client: Client, tmp_path: Path, tvm_python: Path) -> None:
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    path = tmp_path / "dynamic.py"
+    dynamic = """def scale(a: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")"""
+    path.write_text(TVM.replace('def scale(A: T.Buffer((4096,), "float32")):', dynamic))
+    uri = client.open(path)
+    client.wait_ready(uri)
+    calls = client.command("tirlens.calls", uri, "scale")
+    assert calls["fixed"] is None
+    assert calls["choices"][0]["directive"].startswith("n=")
 
 
 def test_advice_is_written_where_the_text_is_now(

@@ -1,6 +1,7 @@
 import {
   commands,
   env,
+  Position,
   Uri,
   version as editorVersion,
   window,
@@ -11,7 +12,7 @@ import {
   type QuickPickItem,
 } from "vscode";
 import { captureCalls } from "./capture";
-import { uriOf } from "./cells";
+import { goTo, place, uriOf } from "./cells";
 import { OWN_COMMANDS, type Server } from "./client";
 import type { DevicePicker } from "./devices";
 import type { GeneratedTexts } from "./generated";
@@ -119,6 +120,10 @@ async function chooseCall(server: Server, uri: string, kernel: string | null): P
     description: current ? `${source} (in use)` : source,
   }));
   const title = `TIRLens: arguments of ${calls.kernel}`;
+  if (calls.fixed) {
+    await showFixed(title, uri, calls.fixed);
+    return;
+  }
   const chosen = await window.showQuickPick([...items, other], { title });
   if (!chosen) {
     return;
@@ -127,6 +132,18 @@ async function chooseCall(server: Server, uri: string, kernel: string | null): P
   if (directive) {
     await insertDirective(calls, directive);
     await server.run(SERVER.reanalyze, uri);
+  }
+}
+
+/** Says that a kernel takes no arguments, and leads to the line that has its shapes. */
+async function showFixed(title: string, uri: string, fixed: NonNullable<Calls["fixed"]>): Promise<void> {
+  const { uri: target, line } = place(uri, fixed.line);
+  const item: QuickPickItem = {
+    label: `$(lock) ${fixed.size || "Shapes"}: fixed by the source, line ${line}`,
+    detail: "It takes no arguments: change the shapes in the text.",
+  };
+  if (await window.showQuickPick([item], { title, placeHolder: "There are no arguments to choose" })) {
+    await goTo(target, new Position(line - 1, 0));
   }
 }
 

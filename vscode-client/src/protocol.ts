@@ -134,6 +134,8 @@ export interface DeviceChoice {
 /** The arguments that a kernel could be analysed with. */
 export interface Calls {
   kernel: string;
+  /** Set where the text fixes all shapes: their size in words, and the 1-based line with them. */
+  fixed: { size: string; line: number } | null;
   choices: CallChoice[];
   /** Where the directive goes; `replaces` where one stands on that line already. */
   insert: { uri: string; line: number; indentation: string; replaces: boolean };

@@ -67,6 +67,11 @@ def choose_call(server: Server, uri: object = None, kernel: object = None) -> No
     edits = {item.directive: actions.edit(parts, found, item) for item in found.choices}
     if edits:
         _begin(_choose_call(server, parts.document.uri, found.kernel, edits))
+    elif found.fixed is not None:
+        part = parts.at(found.fixed.line)
+        size = f": {found.fixed.size}" if found.fixed.size else ""
+        line = found.fixed.line - part.offset
+        _say(server, f"The shapes of {found.kernel} are fixed by its source, line {line}{size}.")
     else:
         example = f"# tirlens: {found.kernel}(...)"
         _say(server, f"No call of {found.kernel} was found. Write one above it: {example}")

@@ -4,7 +4,7 @@
 {kernel, comparison}] -> the data of the report page | null; ``tirlens.adviceEdit`` [uri, rule,
 line] -> {version, range, newText, title} | null; ``tirlens.generatedCode`` [uri, kernel | line |
 null, language] -> {kernels, problems} | null; ``tirlens.devices`` [] -> [{id, name, detail,
-group}]; ``tirlens.calls`` [uri, kernel | null] -> {kernel, choices, insert} | null;
+group}]; ``tirlens.calls`` [uri, kernel | null] -> {kernel, fixed, choices, insert} | null;
 ``tirlens.reanalyze`` [uri]; ``tirlens.setDevice`` [uri | null, id | null];
 ``tirlens.setCall`` [uri, kernel, call | null]; ``tirlens.debugInformation`` [] -> an object with
 versions, interpreters, durations and the names of the loaded modules, no source.
@@ -160,8 +160,10 @@ def calls(server: Server, uri: object = None, kernel: object = None) -> dict[str
     if parts is None or found is None:
         return None
     part = parts.at(found.line)
+    fixed = found.fixed
     return {
         "kernel": found.kernel,
+        "fixed": None if fixed is None else {"size": fixed.size, "line": fixed.line},
         "choices": [
             {"directive": item.directive, "source": item.source, "current": item.current}
             for item in found.choices

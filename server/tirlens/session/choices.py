@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirlens import array_words
+from tirlens.ide.sizes import size as size_in_words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tirlens.model.report import KernelReport
     from tirlens.session.document import Document
     from tirlens.source.source_file import KernelSource
@@ -26,6 +29,9 @@ _SOURCES = (
 )
 
 
+_NO_FACTORIES = ("prim_func", "ir_module", "built")
+
+
 @dataclass(frozen=True)
 class Choice:
     """`directive` is what stands after ``# tirlens: ``."""
@@ -36,14 +42,29 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class FixedShapes:
+    """The shapes of a kernel that takes no arguments: its `size`, and the 1-based `line`.
+
+    That is the current line of the `def` or of the statement with the shapes.
+    """
+
+    size: str
+    line: int
+
+
+@dataclass(frozen=True)
 class Choices:
-    """`line` (1-based) is where the directive is written; with `replaces` one stands there."""
+    """`line` (1-based) is where the directive is written; with `replaces` one stands there.
+
+    `fixed` is set where no arguments and no sizes of dimensions can be given.
+    """
 
     kernel: str
     choices: tuple[Choice, ...]
     line: int
     indentation: str
     replaces: bool
+    fixed: FixedShapes | None = None
 
 
 def kernel_at(document: Document, line: int) -> KernelSource | None:
@@ -76,8 +97,9 @@ def choices(document: Document, name: str | None) -> Choices | None:
         return None
     kernel = kernels[0]
     found: dict[str, Choice] = {}
+    reports = [] if document.analysis is None else document.analysis.reports_of(kernel)
     if document.analysis is not None:
-        for report in document.analysis.reports_of(kernel):
+        for report in reports:
             if report.assumed:
                 text = _assumed_directive(report)
                 found[text] = Choice(text, "assumed", True)
@@ -101,7 +123,26 @@ def choices(document: Document, name: str | None) -> Choices | None:
     indentation = text[: len(text) - len(text.lstrip())]
     line = line - 1 if standing else line
     ordered = sorted(found.values(), key=lambda choice: _rank(choice.source))
-    return Choices(kernel.name, tuple(ordered), line, indentation, bool(standing))
+    fixed = None
+    if not ordered and _has_fixed_shapes(kernel, reports):
+        fixed = FixedShapes(size_in_words(reports[0]), lines.nearest_current_line(kernel.span.line))
+    return Choices(kernel.name, tuple(ordered), line, indentation, bool(standing), fixed)
+
+
+def _has_fixed_shapes(kernel: KernelSource, reports: Sequence[KernelReport]) -> bool:
+    """Whether its text alone gives the shapes of an analysed kernel.
+
+    The parameters of a PrimFunc are its arrays, those of a factory are arguments.
+    """
+    takes_no_call = kernel.style in _NO_FACTORIES or not kernel.parameters
+    return (
+        takes_no_call
+        and bool(reports)
+        and all(
+            report.has_counts and not (report.bindings or report.needs or report.assumed)
+            for report in reports
+        )
+    )
 
 
 def _rank(source: str) -> int:
