@@ -78,6 +78,48 @@ try {
   await page.locator("h1").filter({ hasText: "another title" }).waitFor();
   const clicked = await page.evaluate(() => globalThis.clicked === true);
   console.log(JSON.stringify({ redrawn: { kept, clicked, replaced: !(await isKept()) } }));
+
+  // What the reader has folded, opened, scrolled to and focused, in pages drawn one after the other.
+  const view = () =>
+    page.evaluate(() => ({
+      rows: [...document.querySelectorAll("table.lines tbody tr")].filter((row) => !row.hidden).length,
+      focus: document.activeElement?.dataset.key ?? document.activeElement?.localName,
+      tab: [...document.querySelectorAll("table.lines tbody tr[tabindex='0']")].map((row) => row.dataset.key),
+      open: [...document.querySelectorAll("details")].filter(({ open }) => open).length,
+      listing: [...document.querySelectorAll(".scroll")].at(-1).scrollTop,
+      scroll: window.scrollY,
+    }));
+  const shown = async (change, title) => {
+    const [file] = data.files;
+    const message = { type: "data", data: { ...data, title, files: [{ ...file, ...change }] } };
+    await page.evaluate((sent) => window.postMessage(sent), message);
+    await page.locator("h1").filter({ hasText: title }).waitFor();
+    return view();
+  };
+  await page.reload();
+  await page.setViewportSize({ width: 390, height: 700 });
+  const first = await shown({}, "first");
+  const loop = page.locator("table.lines tbody tr[aria-expanded]").nth(1);
+  await loop.focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowUp");
+  await page.locator("summary").last().evaluate((summary) => summary.click());
+  await page.evaluate(() => {
+    [...document.querySelectorAll(".scroll")].at(-1).scrollTo(0, 40);
+    window.scrollTo(0, 900);
+  });
+  const left = await view();
+  const saved = await shown({ origin: "saved 15:00:00" }, "saved");
+  const other = await shown({ path: "/x/other.py" }, "other");
+  const back = await shown({}, "back");
+  await page.evaluate(() => window.postMessage({ type: "empty", message: "k.py is not analysed yet." }));
+  await page.locator(".empty").waitFor();
+  const analysed = await shown({}, "analysed");
+  await page.locator("button.link").first().focus();
+  await page.keyboard.press("Enter");
+  await shown({}, "button");
+  const button = await page.evaluate(() => document.activeElement?.className);
+  console.log(JSON.stringify({ views: { first, left, saved, other, back, analysed, button } }));
 } finally {
   await browser.close();
 }

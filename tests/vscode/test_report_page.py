@@ -36,7 +36,7 @@ THEMES: dict[str, dict[str, str]] = {
     "contrast-light": {"colorScheme": "light", "contrast": "more"},
     "contrast-dark": {"colorScheme": "dark", "contrast": "more"},
 }
-WIDTHS = (390, 720, 1440, 2560)
+WIDTHS = (240, 390, 720, 1440, 2560)
 #: Every width in one theme, and every theme at the width of half a window.
 VIEWS = [*(("light", width) for width in WIDTHS), *((name, 720) for name in list(THEMES)[1:])]
 
@@ -95,7 +95,7 @@ def test_every_theme_and_width(seen: list[dict[str, Any]]) -> None:
 
 
 def test_keyboard_and_pictures(seen: list[dict[str, Any]]) -> None:
-    found = seen[-2]["keyboard"]
+    found = seen[-3]["keyboard"]
     assert found["focused"] and found["tooltip"].splitlines()[0] in found["focused"]
     assert found["after"] < found["before"]
     assert found["saved"].endswith("roofline.png")
@@ -106,7 +106,24 @@ def test_keyboard_and_pictures(seen: list[dict[str, Any]]) -> None:
 def test_a_page_is_drawn_anew_only_for_other_data_and_never_under_a_click(
     seen: list[dict[str, Any]],
 ) -> None:
-    assert seen[-1]["redrawn"] == {"kept": True, "clicked": True, "replaced": True}
+    assert seen[-2]["redrawn"] == {"kept": True, "clicked": True, "replaced": True}
+
+
+def test_a_page_that_is_drawn_anew_keeps_what_the_reader_made_of_it(
+    seen: list[dict[str, Any]],
+) -> None:
+    found = seen[-1]["views"]
+    first, left = found["first"], found["left"]
+    assert left["rows"] < first["rows"] and left["open"] > first["open"]
+    assert left["scroll"] > 0 and left["listing"] > 0
+    assert left["tab"] == [left["focus"]]
+    for name in ("saved", "back", "analysed"):
+        kept = found[name] if name == "saved" else found[name] | {"focus": left["focus"]}
+        assert kept == left, name
+    # Another file is read from its beginning.
+    assert found["other"]["scroll"] == 0
+    assert found["other"]["rows"] == first["rows"]
+    assert found["button"] == "link"
 
 
 @pytest.mark.parametrize("name", ["report.js", "report.css"])

@@ -2,6 +2,7 @@ import {
   commands,
   NotebookCellKind,
   Range,
+  Selection,
   Uri,
   window,
   workspace,
@@ -57,7 +58,13 @@ export async function goTo(uri: Uri, at: Position, viewColumn?: ViewColumn): Pro
     await commands.executeCommand("vscode.open", uri, options);
     return;
   }
-  await window.showTextDocument(uri, options);
+  // The line's beginning first: an editor that is scrolled to the right stays so for a position in sight.
+  const start = at.with({ character: 0 });
+  const editor = await window.showTextDocument(uri, { ...options, selection: new Range(start, start) });
+  if (at.character > 0) {
+    editor.selection = new Selection(at, at);
+    editor.revealRange(new Range(at, at));
+  }
 }
 
 function notebookOf({ uri }: TextDocument): NotebookDocument | undefined {

@@ -21,6 +21,19 @@ export interface Figure {
   redraw: () => void;
 }
 
+/** Figures that wait for their place in the page. */
+const pending: { head: HTMLElement; fit: (width: number) => void }[] = [];
+
+/** Draws the figures that are in the page now, so that it has its height. */
+export function drawPlaced(): void {
+  for (const { head, fit } of pending.splice(0)) {
+    // The others are drawn when they are unfolded.
+    if (!head.closest("details:not([open])")) {
+      fit(Number.parseFloat(getComputedStyle(head).width) || 0);
+    }
+  }
+}
+
 export function figure(host: Host, options: Options, draw: Draw): Figure {
   const chart = svg("svg", { role: "group", "aria-label": options.summary, class: "chart" });
   const saves = (["SVG", "PNG"] as const).map((kind) =>
@@ -57,13 +70,17 @@ export function figure(host: Host, options: Options, draw: Draw): Figure {
       chart.setAttribute("height", String(height));
     }
   };
-  new ResizeObserver((entries) => {
-    const found = Math.floor(entries[0]?.contentRect.width ?? 0);
-    if (found !== width) {
-      width = found;
+  const fit = (room: number): void => {
+    if (Math.floor(room) !== width) {
+      width = Math.floor(room);
       redraw();
     }
-  }).observe(element.querySelector(".card-head") ?? element);
+  };
+  const head = element.querySelector<HTMLElement>(".card-head") ?? element;
+  pending.push({ head, fit });
+  new ResizeObserver((entries) => {
+    fit(entries[0]?.contentRect.width ?? 0);
+  }).observe(head);
   return { element, redraw };
 }
 

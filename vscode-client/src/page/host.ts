@@ -15,6 +15,10 @@ export interface Host {
 export interface State {
   kernel?: string;
   level?: string;
+  /** The access whose banks are displayed. */
+  access?: string;
+  /** The rows that are folded, by kernel. */
+  folded?: Record<string, string[]>;
 }
 
 interface VsCode {

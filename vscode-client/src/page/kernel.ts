@@ -5,7 +5,7 @@ import type { Host } from "./host";
 import { layouts } from "./layouts";
 import type { Lines } from "./lines";
 import { roofline } from "./roofline";
-import { tree } from "./rows";
+import { tree, type Folded } from "./rows";
 import type { Advice, Before, Kernel } from "./schema";
 import { fileName } from "./text";
 import { timeline } from "./timeline";
@@ -16,14 +16,14 @@ export interface KernelPart {
   follow: (line: number) => void;
 }
 
-export function kernelPart(host: Host, kernel: Kernel, names: Lines): KernelPart {
+export function kernelPart(host: Host, kernel: Kernel, names: Lines, folded: Folded): KernelPart {
   const title = el("h2", { id: "kernel-title" }, kernel.name, " ", lineLink(host, kernel.line, names.long(kernel.line)));
   if (kernel.failed !== undefined) {
     const failed = el("p", { class: "failed" }, `not analysed: ${kernel.failed}`);
     return { element: el("section", { "aria-labelledby": "kernel-title" }, title, failed), follow: () => undefined };
   }
   const name = (chart: string): string => fileName("tirlens", kernel.name, chart);
-  const lines = tree(host, kernel);
+  const lines = tree(host, kernel, folded);
   const element = el(
     "section",
     { "aria-labelledby": "kernel-title", class: "kernel" },
@@ -157,7 +157,7 @@ function units(kernel: Kernel): HTMLElement {
   );
   return el(
     "section",
-    { class: "card" },
+    { class: "card units" },
     el("div", { class: "card-head" }, el("h3", {}, "Busy units")),
     el("p", { class: "note" }, "Share of the kernel's time in which each unit of the device works; of peak: its rate beside the data sheet's"),
     ...rows,

@@ -18,7 +18,10 @@ interface Choice {
 
 export function layouts(host: Host, data: readonly Layout[], file: string, names: Lines): Figure {
   const choices: Choice[] = data.flatMap((layout) => layout.accesses.map((access) => ({ layout, access })));
-  let chosen = Math.max(choices.findIndex(({ access }) => access.before.conflicts), 0);
+  const name = ({ layout, access }: Choice): string => `${layout.array}: ${access.mode}, ${place(access, names)}`;
+  const remembered = choices.findIndex((choice) => name(choice) === host.state.access);
+  const worst = choices.findIndex(({ access }) => access.before.conflicts);
+  let chosen = Math.max(remembered < 0 ? worst : remembered, 0);
   const selected = (): Choice | undefined => choices[chosen];
   const note = el("p", { class: "note" });
   const picker = el(
@@ -27,12 +30,11 @@ export function layouts(host: Host, data: readonly Layout[], file: string, names
       "aria-label": "Access to a shared array",
       change: () => {
         chosen = picker.selectedIndex;
+        host.state = { ...host.state, access: picker.value };
         drawn.redraw();
       },
     },
-    ...choices.map(({ layout, access }, index) =>
-      el("option", { selected: index === chosen }, `${layout.array}: ${access.mode}, ${place(access, names)}`),
-    ),
+    ...choices.map((choice, index) => el("option", { selected: index === chosen }, name(choice))),
   );
   const drawn = figure(
     host,

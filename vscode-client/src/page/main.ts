@@ -1,15 +1,18 @@
 /** The report page: renders its data, and what the extension sends of later analyses. */
 
 import { el } from "./dom";
+import { drawPlaced } from "./figure";
 import { findHost } from "./host";
 import { kernelPart, lineLink, type KernelPart } from "./kernel";
 import { kernelTable, placesOf, type Place } from "./kernels";
 import { Lines } from "./lines";
 import { roofline } from "./roofline";
+import type { Folded } from "./rows";
 import { SCHEMA_VERSION, type File, type Page, type ToPage } from "./schema";
 import { listing } from "./source";
 import { fileName } from "./text";
 import { tooltip } from "./tooltip";
+import { reopen, restore, viewOf, type View } from "./view";
 
 /** How long a click may take; of a press on a scroll bar the end is not told. */
 const LONGEST_PRESS_MS = 1000;
@@ -24,6 +27,10 @@ let displayed = "";
 let postponed: (() => void) | undefined;
 let isPressed = false;
 let cursor = 0;
+/** The page on display, by the paths of its files; empty for a message. */
+let path = "";
+/** The views of the pages that have been on display. */
+const views = new Map<string, View>();
 
 /** Displays `data`; the elements of a page that has not changed stay. */
 function update(data: Page): void {
@@ -55,6 +62,7 @@ function release(): void {
 
 function render(page: Page): void {
   tooltip.hide();
+  rememberView();
   if (page.schema_version !== SCHEMA_VERSION) {
     renderMessage("This report is of another version of TIRLens: update the server or the extension.");
     return;
@@ -70,13 +78,12 @@ function render(page: Page): void {
     }
     document.getElementById("kernel-title")?.scrollIntoView({ block: "nearest" });
   };
-  shown = chosen && kernelPart(host, chosen.kernel, new Lines(chosen.file.cells));
+  shown = chosen && kernelPart(host, chosen.kernel, new Lines(chosen.file.cells), foldedOf(key(chosen)));
   const file = chosen?.file ?? page.files[0];
   const lines = new Lines(page.files.length === 1 ? file?.cells : []);
   const rooflines = page.rooflines.map(({ device, chart }) =>
     roofline(host, chart, `Roofline of ${device}`, fileName("tirlens", page.title, device), lines).element,
   );
-  const scroll = window.scrollY;
   root.replaceChildren(
     el(
       "main",
@@ -91,8 +98,40 @@ function render(page: Page): void {
     ),
     announcement,
   ); // prettier-ignore
-  window.scrollTo(0, scroll);
+  path = page.files.map((one) => one.path).join("\n");
+  const view = views.get(path);
+  if (view) {
+    reopen(root, view);
+  }
+  drawPlaced();
   shown?.follow(cursor);
+  if (view) {
+    restore(root, view);
+  } else {
+    window.scrollTo(0, 0);
+  }
+}
+
+function rememberView(): void {
+  if (path !== "") {
+    views.set(path, viewOf(root));
+  }
+}
+
+/** The folded rows of a kernel, which a page that is loaded again knows, too. */
+function foldedOf(kernel: string): Folded {
+  const keys = new Set(host.state.folded?.[kernel]);
+  return {
+    has: (key) => keys.has(key),
+    set: (key, folded) => {
+      if (folded) {
+        keys.add(key);
+      } else {
+        keys.delete(key);
+      }
+      host.state = { ...host.state, folded: { ...host.state.folded, [kernel]: [...keys] } };
+    },
+  };
 }
 
 function key({ file, kernel, index }: Place): string {
@@ -151,6 +190,9 @@ function problems(file: File): HTMLElement[] {
 }
 
 function renderMessage(text: string): void {
+  rememberView();
+  path = "";
+  shown = undefined;
   root.replaceChildren(el("main", {}, el("p", { class: "empty" }, text)));
 }
 

@@ -6,8 +6,15 @@ import type { Kernel, Row } from "./schema";
 
 const COLUMNS = ["trips", "FLOP", "global", "DRAM", "limit"];
 
+/** The rows of a kernel that the reader has folded, by their keys. */
+export interface Folded {
+  has(key: string): boolean;
+  set(key: string, folded: boolean): void;
+}
+
 interface Entry {
   row: Row;
+  key: string;
   element: HTMLTableRowElement;
   parent: Entry | undefined;
   hasChildren: boolean;
@@ -15,23 +22,42 @@ interface Entry {
 }
 
 /** The tree, and the rows of each line so that the cursor of an editor can be followed. */
-export function tree(host: Host, kernel: Kernel): { element: HTMLElement; follow: (line: number) => void } {
+export function tree(
+  host: Host,
+  kernel: Kernel,
+  folded: Folded,
+): { element: HTMLElement; follow: (line: number) => void } {
+  const keys = keysOf(kernel.rows);
   const compares = kernel.before !== null;
   const entries: Entry[] = [];
   kernel.rows.forEach((row, index) => {
     const hasChildren = (kernel.rows[index + 1]?.depth ?? 0) > row.depth;
     const parent = entries.findLast((entry) => entry.row.depth < row.depth);
-    const entry: Entry = { row, element: line(host, row, hasChildren, compares), parent, hasChildren, open: true };
+    const key = keys[index] ?? "";
+    const entry: Entry = { row, key, element: line(host, row, hasChildren, compares), parent, hasChildren, open: true };
     entries.push(entry);
+    entry.element.dataset.key = key;
     entry.element.tabIndex = index === 0 ? 0 : -1;
     entry.element.querySelector(".twisty")?.addEventListener("click", (event) => {
       event.stopPropagation();
       toggle(entries, entry, !entry.open);
+      folded.set(key, !entry.open);
     });
   });
+  for (const entry of entries.filter(({ key, hasChildren }) => hasChildren && folded.has(key))) {
+    toggle(entries, entry, false);
+  }
   const body = el("tbody", {}, ...entries.map(({ element }) => element));
   body.addEventListener("keydown", (event) => {
-    steer(host, entries, event);
+    steer(host, entries, folded, event);
+  });
+  // The row that has or had the focus is the one that the Tab key leads to.
+  body.addEventListener("focusin", ({ target }) => {
+    if (entries.some(({ element }) => element === target)) {
+      for (const { element } of entries) {
+        element.tabIndex = element === target ? 0 : -1;
+      }
+    }
   });
   const head = el(
     "tr",
@@ -56,6 +82,17 @@ export function tree(host: Host, kernel: Kernel): { element: HTMLElement; follow
     }
   };
   return { element, follow };
+}
+
+/** A key for each row that does not change with its figures or its line. */
+function keysOf(rows: readonly Row[]): string[] {
+  const counts = new Map<string, number>();
+  return rows.map(({ depth, what }) => {
+    const name = `${depth} ${what}`;
+    const count = counts.get(name) ?? 0;
+    counts.set(name, count + 1);
+    return `${name} ${count}`;
+  });
 }
 
 function columnClass(index: number): string {
@@ -122,7 +159,7 @@ function isFolded(entry: Entry): boolean {
   return false;
 }
 
-function steer(host: Host, entries: readonly Entry[], event: KeyboardEvent): void {
+function steer(host: Host, entries: readonly Entry[], folded: Folded, event: KeyboardEvent): void {
   const visible = entries.filter(({ element }) => !element.hidden);
   const index = visible.findIndex(({ element }) => element === event.target);
   const entry = visible[index];
@@ -143,10 +180,12 @@ function steer(host: Host, entries: readonly Entry[], event: KeyboardEvent): voi
       target = visible[index + 1];
     } else {
       toggle(entries, entry, true);
+      folded.set(entry.key, false);
     }
   } else if (event.key === "ArrowLeft") {
     if (entry.hasChildren && entry.open) {
       toggle(entries, entry, false);
+      folded.set(entry.key, true);
     } else {
       target = entry.parent;
     }
@@ -156,9 +195,5 @@ function steer(host: Host, entries: readonly Entry[], event: KeyboardEvent): voi
     return;
   }
   event.preventDefault();
-  if (target) {
-    entry.element.tabIndex = -1;
-    target.element.tabIndex = 0;
-    target.element.focus();
-  }
+  target?.element.focus();
 }
