@@ -60,11 +60,14 @@ await withBrowser({ ...given, ...looks }, async (open) => {
 
   await window.command("TIRLens: Choose Device");
   await window.choices(/in use/);
-  await settled();
+  // Nothing is below the pointer: no tooltip, no highlighted border.
+  await page.mouse.move(250, 505);
+  await settled(1500);
   await window.screenshot(join(given.media, "devices.png"));
   await page.keyboard.press("Escape");
   await window.command("TIRLens: Show Report");
   await window.webview(/matmul/);
+  await page.mouse.move(250, 505);
   await settled(3000);
   await window.screenshot(join(given.media, "report.png"));
 });

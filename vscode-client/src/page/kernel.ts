@@ -119,7 +119,7 @@ function advice(host: Host, items: readonly Advice[], names: Lines): HTMLElement
         "div",
         { class: "advice-text" },
         el("p", {}, item.message),
-        edit && !canApply && el("code", { class: "edit" }, edit.text),
+        edit && !canApply && !item.message.includes(edit.text) && el("code", { class: "edit" }, edit.text),
         el("p", { class: "quiet" }, lineLink(host, line, line === null ? item.place : names.long(line)), `  ${item.rule}`),
       ),
       canApply &&
