@@ -254,6 +254,15 @@ def test_the_smallest_values_are_tried_together() -> None:
     assert {"N": "1024", "block_M": "32", "dim_k": "64"} in tried[:4]
 
 
+def test_smaller_blocks_than_those_of_the_file_are_tried_with_its_threads() -> None:
+    """The file's values are of several kernels, and an assertion may admit no other threads."""
+    parameters = [Parameter("block_m"), Parameter("block_n"), Parameter("threads")]
+    hints = {"block_m": ("128",), "block_n": ("256",), "threads": ("384",)}
+    tried = list(attempts(parameters, hints, {}))
+    smaller = {"block_m": "64", "block_n": "128", "threads": "384"}
+    assert tried.index(smaller) == 1
+
+
 def test_blocks_of_few_rows_are_tried_last() -> None:
     *_, last = attempts([Parameter("block_m"), Parameter("threads")], {}, {})
     assert last == {"block_m": "8", "threads": "128"}

@@ -146,6 +146,7 @@ _MAX_ATTEMPTS = 16
 _LARGE, _SMALL = 1024, 16
 _FEW_ROWS = "8"
 _IS_OF_BLOCK = re.compile(r"(.*_)?(block|blk|tile|chunk|page|threads?|warps?|stages?)|b[mnktvcqs]$")
+_IS_OF_TILE = re.compile(r".*(block|blk|tile)|b")
 _IS_OF_HEAD = re.compile(r".*dim(_?(qk|v|k|q|head|size))?|d_?(head|state|qk|v|k|q)?|.*head_?size")
 
 
@@ -308,6 +309,10 @@ def _assignments(
             # The heads are known, the blocks are not.
             blocks = [name for name in of_tile if _IS_OF_BLOCK.match(name.lower())]
             yield dict(first, **{name: _smallest(table[name]) for name in blocks})
+        tiles = [name for name in of_tile if _IS_OF_TILE.match(name.lower())]
+        if any(name in hints for name in tiles):
+            # The repository's values are of several kernels; its threads may be all that it allows.
+            yield dict(first, **{name: _smaller(first[name], table[name]) for name in tiles})
         yield dict(first, **{name: _smallest(table[name]) for name in of_tile})
         for source, ranks in ((hinted, (1,)), (table, (0, 1))):
             for rank in ranks:
@@ -319,8 +324,7 @@ def _assignments(
             for value in dict.fromkeys((*others, *table[name][1:])):
                 yield dict(first, **{name: value})
         # Blocks of whole rows, which are too long for more than a few.
-        rows = [name for name in of_tile if re.search("block|blk|tile|^b", name.lower())]
-        yield dict(first, **dict.fromkeys(rows, _FEW_ROWS))
+        yield dict(first, **dict.fromkeys(tiles, _FEW_ROWS))
 
 
 def plausible_values(parameter: Parameter, names: Collection[str]) -> Texts:
@@ -353,6 +357,13 @@ def _is_named(name: str) -> bool:
 
 def _is_of_head(name: str) -> bool:
     return _IS_OF_HEAD.fullmatch(name.lower()) is not None
+
+
+def _smaller(value: str, values: Texts) -> str:
+    """The largest of `values` below `value`; itself if none is."""
+    if not all(_is_size(text) for text in (value, *values)):
+        return value
+    return max((text for text in values if int(text) < int(value)), key=int, default=value)
 
 
 def _smallest(values: Texts) -> str:
