@@ -292,3 +292,9 @@ def test_tuples_of_sizes_are_known_by_their_use(body: str, wanted: dict[str, int
 def test_a_tuple_has_the_values_of_its_name() -> None:
     assert plausible_values(Parameter("block_size", length=2), ())[0] == "(64, 64)"
     assert plausible_values(Parameter("block_size", length=1), ())[0] == "(64,)"
+
+
+def test_a_tuple_of_sizes_has_no_none() -> None:
+    """TVM 0.27 ends with SIGSEGV on a buffer with the shape ``(n, None)``."""
+    values = plausible_values(Parameter("shape", length=2), ())
+    assert values == ("(128, 128)", "(1, 1)")

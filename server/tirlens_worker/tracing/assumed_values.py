@@ -337,7 +337,9 @@ def plausible_values(parameter: Parameter, names: Collection[str]) -> Texts:
         return parameter.codes
     if parameter.length:
         end = "," if parameter.length == 1 else ""
-        tuples = (", ".join([text] * parameter.length) + end for text in values)
+        # The framework may crash on a shape with None.
+        sizes = [text for text in values if _is_size(text)] or list(values)
+        tuples = (", ".join([text] * parameter.length) + end for text in sizes)
         return tuple("({})".format(text) for text in tuples)
     return values
 
