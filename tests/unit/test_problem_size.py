@@ -26,7 +26,7 @@ class Case:
 
 CASES = {
     "the problem that both have": Case(
-        {"fwd": ["fwd(8, 1024)", "fwd(1, 256)"], "bwd": ["bwd(2, 64)", "bwd(1, 256)"]},
+        {"fwd": ["fwd(8, 1024)", "fwd(1, 256)"], "bwd": ["bwd(1, 256)", "bwd(2, 64)"]},
         {"fwd": "fwd(1, 256)", "bwd": "bwd(1, 256)"},
     ),
     "the more typical of two that both have": Case(
@@ -41,20 +41,35 @@ CASES = {
         {"fwd": ["directive fwd(4, 512)"], "bwd": ["bwd(8, 1024)", "bwd(4, 512)"]},
         {"fwd": "fwd(4, 512)", "bwd": "bwd(4, 512)"},
     ),
+    "a problem that is no kernel's most typical": Case(
+        {"fwd": ["fwd(8, 1024)", "fwd(1, 2)"], "bwd": ["bwd(4, 64)", "bwd(1, 2)"]},
+        {"fwd": "fwd(8, 1024)", "bwd": "bwd(4, 64)"},
+    ),
+    "kernels for different sizes": Case(
+        {"warp": ["warp(8, 32)"], "block": ["block(8, 4096)"], "grid": []},
+        {"warp": "warp(8, 32)", "block": "block(8, 4096)"},
+    ),
+    "other types and blocks": Case(
+        {
+            "fwd": ["call-site fwd(4, 512, dtype='float16')"],
+            "bwd": ["bwd(8, 1024)", "bwd(4, 512, dtype=T.bfloat16, block=32)"],
+        },
+        {"fwd": "fwd(4, 512, dtype='float16')", "bwd": "bwd(4, 512, dtype=T.bfloat16, block=32)"},
+    ),
     "values for a kernel without calls": Case(
-        {"fwd": ["fwd(8, 1024, block=64)"], "bwd": []},
-        {"fwd": "fwd(8, 1024, block=64)"},
+        {"fwd": ["fwd(8, 1024, block=64)"], "prepare": ["prepare(8)"], "bwd": []},
+        {"fwd": "fwd(8, 1024, block=64)", "prepare": "prepare(8)"},
         {"bwd": {"batch": "8", "size": "1024"}},
     ),
     "a call whose result is called": Case(
-        {"fwd": ["fwd(8, 1024)(64, 128)"], "bwd": []},
-        {"fwd": "fwd(8, 1024)(64, 128)"},
+        {"fwd": ["fwd(8, 1024)(64, 128)"], "prepare": ["prepare(8)(32)"], "bwd": []},
+        {"fwd": "fwd(8, 1024)(64, 128)", "prepare": "prepare(8)(32)"},
         {"bwd": {"batch": "8", "size": "1024"}},
     ),
     "arguments that only the caller knows": Case(
-        {"fwd": ["call-site fwd(n, 1024)"], "bwd": []},
-        {"fwd": "fwd(n, 1024)"},
-        {"bwd": {"size": "1024"}},
+        {"fwd": ["call-site fwd(n, 1024)"], "bwd": ["bwd(1, 2)", "bwd(3, 1024)"], "add": []},
+        {"fwd": "fwd(n, 1024)", "bwd": "bwd(3, 1024)"},
+        {"add": {"size": "1024"}},
     ),
     "calls that are not understood": Case(
         {"fwd": ["fwd(*sizes)", "fwd("], "bwd": ["other(1, 2)"]},
@@ -75,7 +90,7 @@ def _kernel(name: str, calls: Sequence[str]) -> KernelSource:
             else CallCandidate(call, "repository", _SPAN)
         )
     return KernelSource(
-        name, "factory", _SPAN, _SPAN, 1, parameters=("batch", "size", "block"),
+        name, "factory", _SPAN, _SPAN, 1, parameters=("batch", "size", "block", "dtype"),
         candidates=tuple(candidates),
     )  # fmt: skip
 
@@ -103,5 +118,6 @@ def test_values_of_incomplete_calls_exclude_another_problem(
     own: tuple[str, ...], values: tuple[str, ...]
 ) -> None:
     other = replace(_kernel("bwd", []), hints={"size": own} if own else {})
-    found = with_one_problem([_kernel("fwd", ["fwd(8, 1024)"]), other])
-    assert found[1].hints == {"batch": ("8",), "size": values}
+    calls = (_kernel(name, [f"{name}(8, 1024)"]) for name in ("fwd", "prepare"))
+    found = with_one_problem([*calls, other])
+    assert found[2].hints == {"batch": ("8",), "size": values}

@@ -5,6 +5,9 @@ with parameters of the same names. Each has calls of its own, and these may be o
 problems: one kernel is called by a benchmark, the other by a test. Times of different problems are
 not to be compared or added, so the calls of one problem come first where the kernels have them, and
 what is assumed for a kernel is assumed as the calls of the others have it.
+
+Kernels for different sizes, such as reductions by a warp and by a block, have no problem in common.
+They keep their calls.
 """
 
 from __future__ import annotations
@@ -12,11 +15,11 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tirlens.source.source_file import KernelSource
+from tirlens_worker.protocol import CallCandidate
 
 # Parameters that are chosen for a kernel, not for a problem.
 _OF_KERNEL = re.compile(
@@ -25,83 +28,83 @@ _OF_KERNEL = re.compile(
 )
 
 
-# So many different problems are compared.
-_MAX_PROBLEMS = 64
+Problem = Mapping[str, str]
+"""The arguments of a call by the names of parameters, as text, without those of the kernel."""
 
 
 def with_one_problem(kernels: Sequence[KernelSource]) -> list[KernelSource]:
     """`kernels` of one file with their calls in other order, and with values to assume.
 
-    The problem is the arguments of one call. It is the call with which most arguments of the same
-    name agree, if each kernel takes the call that agrees best. Only calls in other files change
-    places: what the file itself or the user says stays first. Of calls that agree equally well,
-    the one that was first stays first.
+    The problem is that of the most typical call of one kernel, the one of which most kernels have a
+    call. Only calls in other files change places: what the file itself or the user says stays
+    first. A kernel without a call of this problem keeps its own.
     """
-    calls = [_Calls(kernel) for kernel in kernels]
-    by_rank = itertools.chain.from_iterable(itertools.zip_longest(*(one.problems for one in calls)))
-    distinct = {frozenset(problem.items()): problem for problem in by_rank if problem}
-    problems = itertools.islice(distinct.values(), _MAX_PROBLEMS)
-    chosen = max(problems, key=lambda problem: _agreement(calls, problem), default=dict[str, str]())
-    ordered = [one.ordered_by(chosen) for one in calls]
-    counts: dict[str, Counter[str]] = {}
-    for one in ordered:
-        for name, text in itertools.chain.from_iterable(p.items() for p in one.problems[:1]):
-            counts.setdefault(name, Counter())[text] += 1
-    values = {name: texts.most_common(1)[0][0] for name, texts in counts.items()} | chosen
-    return [one.kernel if one.problems else _with_values(one.kernel, values) for one in ordered]
+    problems = [_problems_of(kernel) for kernel in kernels]
+    typical = [one[0] for one in problems if one and _sizes(one[0])]
+    counts = [_count(problems, problem) for problem in typical]
+    if max(counts, default=0) < 2:
+        return list(kernels)
+    chosen = typical[counts.index(max(counts))]
+    return [
+        _with_call_first(kernel, own, chosen) if any(own) else _with_values(kernel, chosen)
+        for kernel, own in zip(kernels, problems, strict=True)
+    ]
 
 
-class _Calls:
-    """The calls of a kernel between which the problem decides, and their problems.
-
-    `problems` has the arguments by name: of the first call alone if it is none of another file.
-    """
-
-    def __init__(self, kernel: KernelSource) -> None:
-        self.kernel = kernel
-        count = sum(item.source == "repository" for item in kernel.candidates)
-        first = kernel.candidates[: max(count, 1)]
-        self._is_free = all(item.source == "repository" for item in first)
-        self._calls = first if self._is_free else first[:1]
-        self.problems = [_problem_of(kernel, item.expression) for item in self._calls]
-
-    def ordered_by(self, problem: Mapping[str, str]) -> _Calls:
-        """The same calls, those that agree best with `problem` first."""
-        if len(self._calls) < 2:
-            return self
-        ranks = sorted(
-            range(len(self._calls)), key=lambda i: -len(self.problems[i].items() & problem.items())
-        )
-        ordered = tuple(self._calls[rank] for rank in ranks)
-        rest = self.kernel.candidates[len(ordered) :]
-        return _Calls(replace(self.kernel, candidates=(*ordered, *rest)))
+def _problems_of(kernel: KernelSource) -> list[Problem]:
+    """The problems of the calls that may come first: one if none of them is of another file."""
+    found = list(itertools.takewhile(_is_of_repository, kernel.candidates))
+    calls = found or kernel.candidates[:1]
+    return [_problem_of(kernel, call.expression) for call in calls]
 
 
-def _agreement(calls: Sequence[_Calls], problem: Mapping[str, str]) -> int:
-    """The number of arguments that agree with `problem` in the best calls of all kernels."""
-    return sum(
-        max((len(other.items() & problem.items()) for other in one.problems), default=0)
-        for one in calls
-    )
+def _is_of_repository(call: CallCandidate) -> bool:
+    return call.source == "repository"
 
 
-def _with_values(kernel: KernelSource, values: Mapping[str, str]) -> KernelSource:
+def _count(problems: Sequence[Sequence[Problem]], problem: Problem) -> int:
+    """The number of kernels that have a call of `problem`."""
+    return sum(any(_is_same(other, problem) for other in one) for one in problems)
+
+
+def _is_same(first: Problem, second: Problem) -> bool:
+    """Whether two calls have sizes in common, and all that they have in common are equal."""
+    common = _sizes(first) & _sizes(second)
+    return bool(common) and all(first[name] == second[name] for name in common)
+
+
+def _sizes(problem: Problem) -> set[str]:
+    """The parameters that are numbers or arrays."""
+    return {name for name, text in problem.items() if text.isdigit() or "(" in text}
+
+
+def _with_call_first(
+    kernel: KernelSource, own: Sequence[Problem], problem: Problem
+) -> KernelSource:
+    """`kernel` with the first call of `problem` before the others."""
+    place = next((place for place, other in enumerate(own) if _is_same(other, problem)), 0)
+    calls = list(kernel.candidates)
+    calls.insert(0, calls.pop(place))
+    return replace(kernel, candidates=tuple(calls))
+
+
+def _with_values(kernel: KernelSource, problem: Problem) -> KernelSource:
     """A kernel without calls, with values to assume: of the problem if its own do not exclude it.
 
     Its own are those that incomplete calls of the kernel give to parameters.
     """
     hints = dict(kernel.hints)
     for name in kernel.parameters:
-        if name in values:
+        if name in problem:
             own = hints.get(name, ())
-            first = values[name] in own or not own
-            ordered = (values[name], *own) if first else (*own, values[name])
+            first = problem[name] in own or not own
+            ordered = (problem[name], *own) if first else (*own, problem[name])
             hints[name] = tuple(dict.fromkeys(ordered))
     return replace(kernel, hints=hints)
 
 
-def _problem_of(kernel: KernelSource, expression: str) -> dict[str, str]:
-    """The arguments of a call by name, as text, without those that are chosen for the kernel."""
+def _problem_of(kernel: KernelSource, expression: str) -> Problem:
+    """The problem of a call; empty if it is none of the kernel, or not understood."""
     call = _call_of(kernel, expression)
     if call is None:
         return {}
