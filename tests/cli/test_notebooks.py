@@ -142,3 +142,21 @@ def test_a_syntax_error_is_in_its_cell(tmp_path: Path, capsys: pytest.CaptureFix
     notebook = _write(tmp_path / "cells.ipynb", "import tvm", "x = 1\nfor i in range(3)\n")
     assert main(["analyze", str(notebook)]) == 1
     assert f"{notebook}:cell 3:2:18: syntax: expected ':'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_graphs_of_the_same_name_in_two_cells_have_sums_of_their_own(
+    tmp_path: Path, tvm_python: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = (Path(__file__).parents[1] / "built/data/relax_graph.py").read_text()
+    definitions, build = source.rsplit("executable = ", 1)
+    cell = f"executable = {build}"
+    notebook = _write(tmp_path / "graph.ipynb", definitions, cell, cell.replace("lowered", "Twice"))
+    assert main(["analyze", str(notebook), "--python", str(tvm_python), "--format", "json"]) == 0
+    out = json.loads(capsys.readouterr().out)
+    sums = {
+        (item["cell"], item["line"]): item["flop"]
+        for item in out["modules"]
+        if item["definition"] == "executable"
+    }
+    assert sums == {(3, 1): 2 * 8 * 128 * 64, (4, 1): 2 * 32 * 32}

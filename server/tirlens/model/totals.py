@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tirlens.model.report import KernelReport
+from tirlens_worker.facts import Span
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,10 @@ class ModuleTotal:
 
 def module_totals(reports: Iterable[KernelReport]) -> list[ModuleTotal]:
     """The totals of the statements that build several kernels or a graph, in their order."""
-    groups: dict[tuple[int, str, str], list[KernelReport]] = {}
+    groups: dict[tuple[Span, str, str], list[KernelReport]] = {}
     for report in reports:
         if report.built is not None:
-            key = report.span.line, report.definition, report.built.entry
+            key = report.span, report.definition, report.built.entry
             groups.setdefault(key, []).append(report)
     return [
         _total(entry, kernels)
