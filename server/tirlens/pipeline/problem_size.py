@@ -13,10 +13,11 @@ They keep their calls.
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tirlens.source.source_file import KernelSource
 from tirlens_worker.protocol import CallCandidate
@@ -28,8 +29,24 @@ _OF_KERNEL = re.compile(
 )
 
 
-Problem = Mapping[str, str]
-"""The arguments of a call by the names of parameters, as text, without those of the kernel."""
+# So many different problems are compared with all calls.
+_MAX_PROBLEMS = 16
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The arguments of a call by parameter, as text, without those of the kernel.
+
+    `sizes` are those that are numbers or arrays.
+    """
+
+    arguments: Mapping[str, str]
+    sizes: Mapping[str, str]
+
+    def is_same(self, other: _Problem) -> bool:
+        """Whether two calls have sizes in common, and all that they have in common are equal."""
+        common = self.sizes.keys() & other.sizes.keys()
+        return bool(common) and all(self.sizes[name] == other.sizes[name] for name in common)
 
 
 def with_one_problem(kernels: Sequence[KernelSource]) -> list[KernelSource]:
@@ -40,91 +57,85 @@ def with_one_problem(kernels: Sequence[KernelSource]) -> list[KernelSource]:
     first. A kernel without a call of this problem keeps its own.
     """
     problems = [_problems_of(kernel) for kernel in kernels]
-    typical = [one[0] for one in problems if one and _sizes(one[0])]
+    distinct = {tuple(one[0].sizes.items()): one[0] for one in problems if one and one[0].sizes}
+    typical = list(distinct.values())[:_MAX_PROBLEMS]
     counts = [_count(problems, problem) for problem in typical]
     if max(counts, default=0) < 2:
         return list(kernels)
     chosen = typical[counts.index(max(counts))]
     return [
-        _with_call_first(kernel, own, chosen) if any(own) else _with_values(kernel, chosen)
+        _with_call_first(kernel, own, chosen)
+        if any(one.arguments for one in own)
+        else _with_values(kernel, chosen)
         for kernel, own in zip(kernels, problems, strict=True)
     ]
 
 
-def _problems_of(kernel: KernelSource) -> list[Problem]:
+def _problems_of(kernel: KernelSource) -> list[_Problem]:
     """The problems of the calls that may come first: one if none of them is of another file."""
     found = list(itertools.takewhile(_is_of_repository, kernel.candidates))
     calls = found or kernel.candidates[:1]
-    return [_problem_of(kernel, call.expression) for call in calls]
+    return [_problem_of(kernel.name, kernel.parameters, call.expression) for call in calls]
 
 
 def _is_of_repository(call: CallCandidate) -> bool:
     return call.source == "repository"
 
 
-def _count(problems: Sequence[Sequence[Problem]], problem: Problem) -> int:
+def _count(problems: Sequence[Sequence[_Problem]], problem: _Problem) -> int:
     """The number of kernels that have a call of `problem`."""
-    return sum(any(_is_same(other, problem) for other in one) for one in problems)
-
-
-def _is_same(first: Problem, second: Problem) -> bool:
-    """Whether two calls have sizes in common, and all that they have in common are equal."""
-    common = _sizes(first) & _sizes(second)
-    return bool(common) and all(first[name] == second[name] for name in common)
-
-
-def _sizes(problem: Problem) -> set[str]:
-    """The parameters that are numbers or arrays."""
-    return {name for name, text in problem.items() if text.isdigit() or "(" in text}
+    return sum(any(other.is_same(problem) for other in one) for one in problems)
 
 
 def _with_call_first(
-    kernel: KernelSource, own: Sequence[Problem], problem: Problem
+    kernel: KernelSource, own: Sequence[_Problem], problem: _Problem
 ) -> KernelSource:
     """`kernel` with the first call of `problem` before the others."""
-    place = next((place for place, other in enumerate(own) if _is_same(other, problem)), 0)
+    place = next((place for place, other in enumerate(own) if other.is_same(problem)), 0)
     calls = list(kernel.candidates)
     calls.insert(0, calls.pop(place))
     return replace(kernel, candidates=tuple(calls))
 
 
-def _with_values(kernel: KernelSource, problem: Problem) -> KernelSource:
+def _with_values(kernel: KernelSource, problem: _Problem) -> KernelSource:
     """A kernel without calls, with values to assume: of the problem if its own do not exclude it.
 
     Its own are those that incomplete calls of the kernel give to parameters.
     """
     hints = dict(kernel.hints)
     for name in kernel.parameters:
-        if name in problem:
-            own = hints.get(name, ())
-            first = problem[name] in own or not own
-            ordered = (problem[name], *own) if first else (*own, problem[name])
+        if name in problem.arguments:
+            own, value = hints.get(name, ()), problem.arguments[name]
+            ordered = (value, *own) if value in own or not own else (*own, value)
             hints[name] = tuple(dict.fromkeys(ordered))
     return replace(kernel, hints=hints)
 
 
-def _problem_of(kernel: KernelSource, expression: str) -> Problem:
-    """The problem of a call; empty if it is none of the kernel, or not understood."""
+@functools.lru_cache(maxsize=8192)
+def _problem_of(kernel: str, parameters: tuple[str, ...], expression: str) -> _Problem:
+    """The problem of a call of `kernel`; empty if it is another's, or not understood."""
     call = _call_of(kernel, expression)
     if call is None:
-        return {}
-    named = dict(zip(kernel.parameters, call.args, strict=False))
+        return _Problem({}, {})
+    named = dict(zip(parameters, call.args, strict=False))
     named.update({item.arg: item.value for item in call.keywords if item.arg is not None})
-    return {
+    arguments = {
         name: ast.unparse(value)
         for name, value in named.items()
-        if name in kernel.parameters and not _OF_KERNEL.fullmatch(name) and _is_value(value)
+        if name in parameters and not _OF_KERNEL.fullmatch(name) and _is_value(value)
     }
+    sizes = {name: text for name, text in arguments.items() if text.isdigit() or "(" in text}
+    return _Problem(arguments, sizes)
 
 
-def _call_of(kernel: KernelSource, expression: str) -> ast.Call | None:
+def _call_of(kernel: str, expression: str) -> ast.Call | None:
     """The call of the kernel itself, also where that of its result follows."""
     try:
         node = ast.parse(expression, mode="eval").body
     except (SyntaxError, ValueError):
         return None
     while isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Name) and node.func.id == kernel.name:
+        if isinstance(node.func, ast.Name) and node.func.id == kernel:
             return None if any(isinstance(item, ast.Starred) for item in node.args) else node
         node = node.func
     return None
