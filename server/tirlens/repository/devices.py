@@ -7,10 +7,12 @@ compute capability.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tirlens.hardware import load
 from tirlens.repository.values import Options, Value
 
 
@@ -47,12 +49,33 @@ class Gpu:
         )
 
 
-GPUS = (
-    Gpu("NVIDIA H100 80GB HBM3", (9, 0), 132, 233_472, 232_448, 52_428_800),
-    Gpu("NVIDIA B200", (10, 0), 148, 233_472, 232_448, 132_120_576),
-    Gpu("NVIDIA GeForce RTX 5090", (12, 0), 170, 102_400, 101_376, 100_663_296),
-    Gpu("NVIDIA A100-SXM4-80GB", (8, 0), 108, 167_936, 166_912, 41_943_040),
-)
+# The names that torch reports, by the device of the catalogue.
+_NAMES = {
+    "h100-sxm": "NVIDIA H100 80GB HBM3",
+    "b200": "NVIDIA B200",
+    "rtx-5090": "NVIDIA GeForce RTX 5090",
+    "a100-80-sxm": "NVIDIA A100-SXM4-80GB",
+}
+
+
+def _gpu(device_id: str, name: str) -> Gpu:
+    device = load(device_id)
+    digits = device.arch.removeprefix("sm_").rstrip("a")
+    return Gpu(
+        name,
+        (int(digits[:-1]), int(digits[-1])),
+        device.sm_count,
+        device.limits.shared_bytes_per_sm,
+        device.limits.shared_bytes_per_block,
+        device.l2.bytes,
+    )
+
+
+@functools.cache
+def gpus() -> tuple[Gpu, ...]:
+    """The GPUs that are tried, that of most programs first."""
+    return tuple(_gpu(device_id, name) for device_id, name in _NAMES.items())
+
 
 _GENERATIONS = {"hopper": (9, 0), "blackwell": (10, 0), "ampere": (8, 0)}
 _CAPABILITY = re.compile(r"(?:sm|cc|cuda)_?(\d{2,3})a?(?![0-9])")
@@ -70,9 +93,9 @@ def gpus_for(path: str) -> tuple[Gpu, ...]:
     """The GPUs, first the one that the path of a kernel's file names: ``sm120``, ``hopper``."""
     named = [(int(digits[:-1]), int(digits[-1])) for digits in _CAPABILITY.findall(path.lower())]
     named += [version for word, version in _GENERATIONS.items() if word in path.lower()]
-    known = {gpu.capability for gpu in GPUS}
+    known = {gpu.capability for gpu in gpus()}
     first = next((version for version in named if version in known), None)
-    return tuple(sorted(GPUS, key=lambda gpu: gpu.capability != first))
+    return tuple(sorted(gpus(), key=lambda gpu: gpu.capability != first))
 
 
 def asks_for_gpu(path: str) -> bool:

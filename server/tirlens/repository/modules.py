@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from tirlens.repository.data_files import DataFiles
-from tirlens.repository.devices import GPUS, Gpu
+from tirlens.repository.devices import Gpu
 from tirlens.repository.values import Conditions, ModuleScope
 from tirlens.source.module_names import bound_names
 
@@ -50,9 +50,9 @@ class Modules:
         self,
         root: Path,
         files: Iterable[str],
-        texts: Mapping[str, str] | None = None,
-        pause: Callable[[], None] = lambda: None,
-        gpu: Gpu = GPUS[0],
+        texts: Mapping[str, str] | None,
+        pause: Callable[[], None],
+        gpu: Gpu,
     ) -> None:
         self._root = root
         self.gpu = gpu
