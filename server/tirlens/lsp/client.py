@@ -117,7 +117,7 @@ class Client:
             return
         watchers = [
             types.FileSystemWatcher(glob_pattern=pattern)
-            for pattern in ("**/*.py", f"**/{PATTERN}")
+            for pattern in ("**/*.py", "**/*.ipynb", f"**/{PATTERN}")
         ]
         method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
         options = types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers)

@@ -20,6 +20,7 @@ from tirlens.session.document import Document
 from tirlens.session.events import DisplayChanged, EventSink, FileClosed, Status, ViewChanged
 from tirlens.session.foreground import Foreground
 from tirlens.session.readings import Readings
+from tirlens.session.reloads import Reloads
 from tirlens.settings import DETAILS, Settings
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Session:
         self._emit = emit
         foreground = Foreground()
         self._readings = Readings(emit, foreground)
+        self._reloads = Reloads(lambda document: self.save(document.uri))
         self._pins = pins or Pins()
         self.analyses = Analyses(emit, self._readings, self._pins, foreground)
 
@@ -77,7 +79,7 @@ class Session:
         self._analyze(document)
 
     def change(self, uri: str, version: int, text: str) -> None:
-        """Change the text of a document: read it soon. A save will analyse it."""
+        """Change the text of a document: read it soon. It is analysed once it is on disk."""
         document = self.documents.get(uri)
         if document is None:
             return
@@ -85,6 +87,7 @@ class Session:
         if text != document.text:
             document.text = text
             self._readings.start_soon(document)
+            self._reloads.check_soon(document)
 
     def place_cells(self, uri: str, cells: CellPlaces) -> None:
         """Name the lines of a document by the cells of the notebook whose text it is."""
@@ -109,6 +112,9 @@ class Session:
         files = {os.path.realpath(path) for path in paths}
         captures = [path.parent for path in paths if is_capture(path)]
         for document in list(self.documents.values()):
+            if document is not saved and os.path.realpath(document.path) in files:
+                # The editor may have loaded its text before it reports that the file changed.
+                self._reloads.check_soon(document)
             if document is not saved and document.analysis is not None:
                 changed = document.analysis.files & files
                 if changed:
@@ -246,6 +252,7 @@ class Session:
     async def shut_down(self) -> None:
         """End the workers; returns when none is left."""
         self._readings.close()
+        self._reloads.close()
         await self.analyses.close()
 
     def _analyze(self, document: Document) -> None:
@@ -259,3 +266,4 @@ class Session:
         if document is not None:
             self.analyses.stop(document)
             self._readings.stop(document)
+            self._reloads.forget(document)
