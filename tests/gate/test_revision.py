@@ -71,6 +71,71 @@ def test_the_commit_where_a_branch_began(repository: Path) -> None:
     assert not revision(repository, "main...").has_changed(same)
 
 
+@pytest.fixture
+def with_submodule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with the submodule ``lib/ops``, which has a submodule ``inner`` of its own."""
+    allow = ("-c", "protocol.file.allow=always")
+    for name, file in (("inner", "deep.py"), ("ops", "k.py"), ("work", "main.py")):
+        root = tmp_path / name
+        root.mkdir()
+        git(root, "init", "-q", "-b", "main")
+        (root / file).write_text(f"# {file}\n{TEXT}")
+        git(root, "add", ".")
+        git(root, "commit", "-qm", "first")
+    git(tmp_path / "ops", *allow, "submodule", "add", "-q", str(tmp_path / "inner"), "inner")
+    git(tmp_path / "ops", "commit", "-qam", "inner")
+    work = tmp_path / "work"
+    git(work, *allow, "submodule", "add", "-q", str(tmp_path / "ops"), "lib/ops")
+    git(work, *allow, "submodule", "update", "-q", "--init", "--recursive")
+    git(work, "commit", "-qam", "ops")
+    monkeypatch.chdir(work)
+    return work
+
+
+def test_submodules_are_at_their_commits_of_then(with_submodule: Path, tmp_path: Path) -> None:
+    ops = with_submodule / "lib/ops"
+    assert not revision(with_submodule, "HEAD").has_changed(ops / "k.py")
+    # A bump: another commit of the submodule, and an edit that is in none.
+    (ops / "k.py").write_text("slower = True\n")
+    git(ops, "commit", "-qam", "slower")
+    git(with_submodule, "commit", "-qam", "bump")
+    (ops / "inner/deep.py").write_text("edited = True\n")
+    for place in (with_submodule, ops / "k.py"):
+        base = revision(place, "HEAD~1")
+        assert base.root == with_submodule
+        assert base.before(ops / "k.py") == "lib/ops/k.py"
+        assert base.has_changed(ops / "k.py") and base.has_changed(ops / "inner/deep.py")
+        assert not base.has_changed(with_submodule / "main.py")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    base.write(tree)
+    assert (tree / "lib/ops/k.py").read_text() == f"# k.py\n{TEXT}"
+    assert (tree / "lib/ops/inner/deep.py").read_text() == f"# deep.py\n{TEXT}"
+    assert not list(tree.rglob("*.index"))
+
+
+def test_in_a_submodule_it_is_the_repository(
+    with_submodule: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ops = with_submodule / "lib/ops"
+    monkeypatch.chdir(ops)
+    assert revision(ops / "k.py", "HEAD").root == ops
+    assert revision(ops / "k.py", "HEAD").before(ops / "k.py") == "k.py"
+
+
+def test_a_commit_of_a_submodule_that_is_not_there(with_submodule: Path, tmp_path: Path) -> None:
+    git(with_submodule, "update-index", "--cacheinfo", f"160000,{'1' * 40},lib/ops")
+    git(with_submodule, "commit", "-qm", "lost")
+    base = revision(with_submodule, "HEAD")
+    assert not base.has_changed(with_submodule / "main.py")
+    with pytest.raises(UsageError, match="commit 111111111111 of the submodule lib/ops"):
+        base.has_changed(with_submodule / "lib/ops/k.py")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    base.write(tree)
+    assert (tree / "lib/ops").resolve() == with_submodule / "lib/ops"
+
+
 @pytest.mark.parametrize("name", ["nowhere", "--all", "nowhere...", ""])
 def test_no_such_revision(repository: Path, name: str) -> None:
     with pytest.raises(UsageError, match="no such commit"):

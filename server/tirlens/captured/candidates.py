@@ -40,24 +40,33 @@ class CapturedCalls:
         self._read: dict[Path, tuple[tuple[int, int], Capture | None]] = {}
         self._lock = threading.Lock()
 
-    def with_calls(self, source: SourceFile, path: Path) -> SourceFile:
+    def with_calls(self, source: SourceFile, path: Path, root: Path | None = None) -> SourceFile:
         """`source`, the kernels of the file `path`, with their captured calls as candidates.
 
         The most frequent call is the first. Calls of other sources that are nearer to the kernel,
         such as directives, stay before them.
+
+        Parameters
+        ----------
+        source
+            The kernels.
+        path
+            Their file.
+        root
+            The folder of the repository; None for the one above `path` that is one.
         """
         if not source.kernels:
             return source
-        found = list(self._calls_in(path))
+        found = list(self._calls_in(path, root))
         if not found:
             return source
         return replace(
             source, kernels=tuple(_with_calls(kernel, found) for kernel in source.kernels)
         )
 
-    def _calls_in(self, path: Path) -> Iterator[tuple[Path, CapturedCall]]:
+    def _calls_in(self, path: Path, root: Path | None) -> Iterator[tuple[Path, CapturedCall]]:
         """The calls of kernels of the file `path`, with the folder of their capture file."""
-        for capture_path in self._only if self._only is not None else _files_above(path):
+        for capture_path in self._only if self._only is not None else _files_above(path, root):
             capture = self._capture(capture_path)
             if capture is None:
                 continue
@@ -87,9 +96,19 @@ class CapturedCalls:
             return known[1]
 
 
-def _files_above(path: Path) -> Iterator[Path]:
+def merge_captured(source: SourceFile, found: SourceFile) -> SourceFile:
+    """`source` with the captured calls that kernels of these names have in another text."""
+    captured = {
+        kernel.name: tuple(item for item in kernel.candidates if item.source == "captured")
+        for kernel in found.kernels
+    }
+    kernels = (_with_candidates(kernel, captured.get(kernel.name, ())) for kernel in source.kernels)
+    return replace(source, kernels=tuple(kernels))
+
+
+def _files_above(path: Path, root: Path | None) -> Iterator[Path]:
     """The capture files in the folders from that of `path` to that of its repository."""
-    root = root_of(path)
+    root = root or root_of(path)
     for folder in path.absolute().parents:
         yield from sorted(folder.glob(PATTERN))
         if root is None or folder == root:
@@ -101,7 +120,10 @@ def _with_calls(kernel: KernelSource, found: Sequence[tuple[Path, CapturedCall]]
         (folder, call) for folder, call in found if call.call is not None and _is_of(call, kernel)
     ]
     calls.sort(key=lambda pair: -pair[1].launches)
-    candidates = [_candidate(folder, call) for folder, call in calls]
+    return _with_candidates(kernel, tuple(_candidate(folder, call) for folder, call in calls))
+
+
+def _with_candidates(kernel: KernelSource, candidates: Sequence[CallCandidate]) -> KernelSource:
     if not candidates:
         return kernel
     nearer = [item for item in kernel.candidates if item.source in _NEARER]

@@ -17,8 +17,8 @@ from tirlens.cli import sarif
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, write_json
 from tirlens.cli.variants import Variant, variants_json
-from tirlens.gate import Change, Limits, most_grown_line, reasons
-from tirlens.ide import labels, places
+from tirlens.gate import Change, ChangedLine, Limits, reasons
+from tirlens.ide import call_text, labels, places
 from tirlens.ide.escaping import code, prose
 from tirlens.ide.notebook_file import CellSpan
 from tirlens.model.report import KernelReport
@@ -27,6 +27,7 @@ from tirlens_worker.facts import Span
 
 _SUFFIXES = {".md": "markdown", ".sarif": "sarif", ".json": "json"}
 _STYLES = {"faster": "green", "unsure": "yellow"}
+_MAX_CALL = 60
 _WORDS = {
     "slower": "slower",
     "more-dram": "more DRAM traffic",
@@ -46,7 +47,8 @@ class ChangeReport:
     """The changes of all kernels between a revision and the working tree.
 
     `limits` are false where no growth is limited; `limit_texts` are the limits as the user wrote
-    them.  `now` and `before` are the reports of both sides.
+    them.  `now` and `before` are the reports of both sides.  `allows_uncompared`: what could not be
+    compared is not refused.
     """
 
     base: str
@@ -55,25 +57,35 @@ class ChangeReport:
     given: Sequence[str]
     now: Sequence[FileReport]
     before: Sequence[FileReport]
+    allows_uncompared: bool = False
 
     @property
     def refused(self) -> list[Change]:
         """The changes that the gate refuses.  A budget applies without a gate, too."""
-        return [
-            change
-            for change in self.changes
-            if (change.is_refused if self.limits else "over-budget" in change.verdicts)
-        ]
+        return [change for change in self.changes if self._is_refused(change)]
+
+    @property
+    def uncompared(self) -> list[Change]:
+        """The changes of which nothing is known."""
+        return [change for change in self.changes if change.is_uncompared]
+
+    def _is_refused(self, change: Change) -> bool:
+        if not self.limits:
+            return "over-budget" in change.verdicts
+        return change.is_refused or (change.is_uncompared and not self.allows_uncompared)
 
     @property
     def summary(self) -> str:
         """``2 of 14 kernels against origin/main: refused (fail above 5%)``."""
         kernels = labels.count(len(self.changes), "kernel")
         above = f" (fail above {', '.join(self.given)})" if self.given else ""
-        if self.refused:
-            return f"{len(self.refused)} of {kernels} fail against {self.base}{above}"
-        changed = sum(change.verdicts != ("same",) for change in self.changes)
-        return f"{changed} of {kernels} differ from {self.base}{above}"
+        refused = len(self.refused)
+        if refused:
+            said = f"{refused} of {kernels} {'fails' if refused == 1 else 'fail'} against"
+        else:
+            changed = sum(change.verdicts != ("same",) for change in self.changes)
+            said = f"{changed} of {kernels} {'differs' if changed == 1 else 'differ'} from"
+        return f"{said} {self.base}{above}; {len(self.uncompared) or 'none'} not compared"
 
 
 def format_of(path: str) -> str:
@@ -134,22 +146,34 @@ def _why(change: Change) -> str:
         or not (change.time_growth or change.dram_growth)
     ):
         return ""
-    line = (
-        most_grown_line(change.before, change.now)
-        if change.time_growth and change.time_growth > 0
-        else None
-    )
-    parts = [f"{places.at_line(line[0].span)}, {line[1]}"] if line else []
+    grows = change.time_growth is not None and change.time_growth > 0
+    parts = [_line(change.line)] if change.line is not None and grows else []
     return "; ".join((*parts, *reasons(change.before, change.now)))
 
 
+def _line(line: ChangedLine) -> str:
+    """``line 12, copy A -> x: 10 us -> 60 us``, with the edit if it is on another line."""
+    if not line.edit:
+        return f"{places.at_line(line.span)}, {line.growth}"
+    return (
+        f"{places.at_line(line.span)}, {line.edit} ({places.at_line(line.statement)}, "
+        f"{line.growth})"
+    )
+
+
 def _annotated_span(change: Change) -> Span:
-    """The line of the kernel's own file whose time has grown most, else the kernel's span."""
-    if change.before and change.now and "slower" in change.verdicts:
-        line = most_grown_line(change.before, change.now)
-        if line is not None and line[0].span.file is None:
-            return line[0].span
+    """The line of the kernel's own file that explains the growth, else the kernel's span."""
+    line = change.line
+    if line is not None and change.time_growth and line.span.file is None:
+        return line.span if change.time_growth > 0 else change.span
     return change.span
+
+
+def _call(change: Change) -> str:
+    """The call of both sides, or the former and the present one."""
+    calls = [call_text.readable(item.call) for item in (change.before, change.now) if item]
+    texts = [labels.shorten(text, _MAX_CALL) for text in dict.fromkeys(calls)]
+    return " -> ".join(texts)
 
 
 def _location(change: Change) -> str:
@@ -157,8 +181,9 @@ def _location(change: Change) -> str:
     return change.path if is_gone else places.place(change.path, change.span)
 
 
-def _row(change: Change) -> tuple[str, str, str, str, str]:
+def _row(change: Change) -> tuple[str, ...]:
     return (
+        _call(change),
         _time_of(change.before, change),
         _time(change) if change.now else "-",
         _dram(change) if change.now else "-",
@@ -187,13 +212,13 @@ def _growth_text(growth: float | None, change: Change) -> str:
 
 
 def _headings(report: ChangeReport) -> tuple[str, ...]:
-    return ("kernel", "device", report.base, "now", "DRAM", "", "why")
+    return ("kernel", "device", "call", report.base, "now", "DRAM", "", "why")
 
 
 def _print_table(out: Console, report: ChangeReport) -> None:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for number, name in enumerate(_headings(report)):
-        table.add_column(name, justify="right" if number in (2, 3, 4) else "left")
+        table.add_column(name, justify="right" if number in (3, 4, 5) else "left")
     files = len({change.path for change in report.changes}) > 1
     refused = report.refused
     for change in report.changes:
@@ -233,7 +258,7 @@ def _markdown(report: ChangeReport) -> str:
 
 def _markdown_table(report: ChangeReport, changes: Sequence[Change]) -> str:
     rows: list[tuple[str, ...]] = [tuple(map(prose, _headings(report)))]
-    rows.append((":---", ":---", "---:", "---:", "---:", ":---", ":---"))
+    rows.append((":---", ":---", ":---", "---:", "---:", "---:", ":---", ":---"))
     for change in changes:
         mark = ":x: " if change in report.refused else ""
         where = f"{mark}{code(change.name)} {prose(_location(change))}"
@@ -282,14 +307,18 @@ def _json(report: ChangeReport) -> dict[str, Any]:
     return {
         **variants_json(sides),
         "limits": {"time": report.limits.time, "dram": report.limits.dram},
+        "uncompared": len(report.uncompared),
         "changes": [
             {
                 "file": change.path,
                 **pipeline.line_json(change.span),
                 "name": change.name,
+                "call": change.now.call if change.now else None,
+                "call_before": change.before.call if change.before else None,
                 "device": change.device_id,
                 "verdicts": list(change.verdicts),
                 "refused": change in refused,
+                "uncompared": change.is_uncompared,
                 "time_growth": change.time_growth,
                 "dram_growth": change.dram_growth,
                 "why": _why(change),

@@ -31,6 +31,8 @@ def execute(arguments: argparse.Namespace) -> int:
         raise UsageError("compare needs two or more --device, two or more --call, or --base GITREV")
     if arguments.fail_above or arguments.write or arguments.format in ("sarif", "github"):
         raise UsageError("--fail-above, --write and these formats need --base GITREV")
+    if arguments.allow_uncompared:
+        raise UsageError("--allow-uncompared needs --base GITREV")
     traced = file_analysis.trace(arguments)
 
     def reports_of(**options: object) -> tuple[FileReport, ...]:

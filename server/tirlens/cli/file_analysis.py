@@ -8,7 +8,7 @@ import glob
 import multiprocessing
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -259,12 +259,29 @@ def trace_file(
     arguments: argparse.Namespace,
     options: Options,
     pool: WorkerPool,
-    project_of: Path | None = None,
-    sys_path: Sequence[str] = (),
+    place: Place,
 ) -> Traced:
-    """Run one file; with `project_of` under the settings and the interpreter of that file, and
-    with the folders `sys_path` before those of the interpreter."""
-    return pool.run(_trace_file(path, arguments, options, pool, project_of, sys_path))
+    """Run one file as `place` says."""
+    return pool.run(_trace_file(path, arguments, options, pool, place))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a text belongs that is analysed for another reason than that a command names it.
+
+    Attributes
+    ----------
+    project_of
+        The file whose settings and interpreter it has.
+    with_calls
+        Puts the calls of its kernels into a text that was read.
+    sys_path
+        Folders to import from, before those of the interpreter.
+    """
+
+    project_of: Path
+    with_calls: Callable[[SourceFile], SourceFile]
+    sys_path: Sequence[str] = ()
 
 
 async def _trace_file(
@@ -272,12 +289,11 @@ async def _trace_file(
     arguments: argparse.Namespace,
     options: Options,
     pool: WorkerPool,
-    project_of: Path | None = None,
-    sys_path: Sequence[str] = (),
+    place: Place | None = None,
 ) -> Traced:
-    project_of = project_of or path
+    project_of = place.project_of if place else path
     project, wrong = Settings.from_pyproject(project_of.absolute().parent)
-    for message in wrong if project_of is path else ():
+    for message in () if place else wrong:
         print(f"tirlens: {message}", file=sys.stderr)
     timeout = arguments.timeout or project.timeout_s or DEFAULT_TIMEOUT_S
     options = replace(options, project=project, time_limit_s=timeout)
@@ -287,11 +303,13 @@ async def _trace_file(
         return Traced(str(path), "", SourceFile(), result, options)
     text = read.text
     found = source.read(text)
-    if project_of is path and not arguments.call:
+    if place is not None:
+        found = await asyncio.to_thread(place.with_calls, found)
+    elif not arguments.call:
         found = await asyncio.to_thread(pool.calls.with_calls, found, path, options.by_launches)
     untraced = Traced(str(path), text, found, Result(1), options, read.notebook)
     request = pipeline.analysis_request(1, str(path.absolute()), text, found, options)
-    request = replace(request, sys_path=tuple(sys_path))
+    request = replace(request, sys_path=tuple(place.sys_path) if place else ())
     if not request.kernels:
         return untraced
     interpreter = find_interpreter(

@@ -114,6 +114,12 @@ def _compare(commands: Commands) -> None:
         "this: 5%% of its time and DRAM traffic, time=5%%, dram=2%%; or where it has no figures "
         "any more",
     )
+    parser.add_argument(
+        "--allow-uncompared",
+        action="store_true",
+        help="with --fail-above: do not fail for kernels that cannot be compared, because they "
+        "have no figures on either side or their calls have nothing in common",
+    )
     parser.add_argument("--format", choices=COMPARISONS, default="table")
     parser.add_argument(
         "--write",

@@ -13,10 +13,12 @@ from tirlens.cli.errors import UsageError
 
 @dataclass(frozen=True)
 class Revision:
-    """A commit of the repository at `root`.
+    """A commit of the repository at `root`, with the commits of its submodules.
 
     `files` are the paths it has, `changed` those, old and new, that differ in the working tree,
     `renamed` the old path of each file that has another now.  All are relative to `root`.
+    `trees` are the commits by the folder of their repository, the outermost first; `missing` the
+    submodules whose commit of then is not in this clone, with that commit.
     """
 
     root: Path
@@ -24,24 +26,40 @@ class Revision:
     files: frozenset[str]
     changed: frozenset[str]
     renamed: Mapping[str, str]
+    trees: Mapping[str, str]
+    missing: Mapping[str, str]
 
     def path_of(self, path: Path) -> str:
         """`path` relative to the repository; it may be outside (``../x.py``)."""
         return PurePosixPath(os.path.relpath(os.path.realpath(path), self.root)).as_posix()
 
     def before(self, path: Path) -> str | None:
-        """The path of the file `path` at the revision; None if it did not exist."""
+        """The path of the file `path` at the revision; None if it did not exist.
+
+        Raises:
+            UsageError: it is in a submodule whose commit of then is not in this clone.
+        """
         now = self.path_of(path)
         old = self.renamed.get(now, now)
         return old if old in self.files else None
 
     def has_changed(self, path: Path) -> bool:
-        """Whether the file `path`, or the submodule that contains it, has changed."""
+        """Whether the file `path` has changed.
+
+        Raises:
+            UsageError: it is in a submodule whose commit of then is not in this clone.
+        """
         now = self.path_of(path)
         if now.startswith("../"):
             return False
-        exists = (self.root / now).exists()
         places = [now, *map(str, PurePosixPath(now).parents)]
+        for place in places:
+            if place in self.missing and place in self.changed:
+                raise UsageError(
+                    f"{path}: commit {self.missing[place][:12]} of the submodule {place} is not in "
+                    f"this clone; git -C {place} fetch origin {self.missing[place]} may bring it"
+                )
+        exists = (self.root / now).exists()
         return any(p in self.changed for p in places) or (exists and self.before(path) is None)
 
     def deleted_files(self) -> list[str]:
@@ -59,36 +77,58 @@ class Revision:
         Raises:
             UsageError: git cannot write it.
         """
-        index = {"GIT_INDEX_FILE": str(folder) + ".index", "GIT_LFS_SKIP_SMUDGE": "1"}
-        git(self.root, "read-tree", self.commit, **index)
-        git(self.root, "checkout-index", "--all", "--quiet", f"--prefix={folder}/", **index)
-        others = git(self.root, "ls-files", "-z", "--others", "--directory", "--no-empty-directory")
-        submodules = (
-            entry.partition("\t")[2]
-            for entry in _split(git(self.root, "ls-files", "-z", "--stage"))
-            if entry.startswith("160000 ")
-        )
-        for path in (*_split(others), *submodules):
+        for path, commit in self.trees.items():
+            _write_tree(self.root / path, commit, folder / path)
+        for path in self.missing:
             _link(self.root / path, folder / path)
 
 
-def revision(folder: Path, name: str) -> Revision:
-    """The revision `name` of the repository of `folder`; ``A...`` is the merge base with ``A``.
+def _write_tree(root: Path, commit: str, folder: Path) -> None:
+    index = {"GIT_INDEX_FILE": str(folder) + ".index", "GIT_LFS_SKIP_SMUDGE": "1"}
+    git(root, "read-tree", commit, **index)
+    git(root, "checkout-index", "--all", "--quiet", f"--prefix={folder}/", **index)
+    Path(index["GIT_INDEX_FILE"]).unlink()
+    for path in _split(
+        git(root, "ls-files", "-z", "--others", "--directory", "--no-empty-directory")
+    ):
+        _link(root / path, folder / path)
+
+
+def revision(path: Path, name: str) -> Revision:
+    """The revision `name` of the repository of `path`; ``A...`` is the merge base with ``A``.
+
+    In a submodule it is the repository that contains the submodule, unless the working directory
+    is in the submodule as well.
 
     Raises:
         UsageError: there is no git, no repository or no such revision.
     """
+    root = _root(path)
+    return _at(root, _commit(root, name))
+
+
+def _root(path: Path) -> Path:
+    folder = path if path.is_dir() else path.parent
     try:
-        root = Path(git(folder, "rev-parse", "--show-toplevel").rstrip("\n"))
+        root = _line(git(folder, "rev-parse", "--show-toplevel"))
+        here = os.path.realpath(Path.cwd())
+        while not Path(here).is_relative_to(root):
+            outer = _line(git(Path(root), "rev-parse", "--show-superproject-working-tree"))
+            if not outer:
+                break
+            root = outer
     except UsageError as error:
         message = f"{folder} is in no git repository, which --base needs"
         raise UsageError(message if "not a git repository" in str(error) else str(error)) from None
-    commit = _commit(root, name)
+    return Path(root)
+
+
+def _at(root: Path, commit: str) -> Revision:
+    """The commit of the repository at `root`, with those of the submodules that are there now."""
     renamed: dict[str, str] = {}
     changed: set[str] = set()
-    entries = iter(
-        _split(git(root, "diff", "--no-ext-diff", "--name-status", "-z", "-M", commit, "--"))
-    )
+    what_differs = ("--name-status", "-z", "-M", "--ignore-submodules=dirty")
+    entries = iter(_split(git(root, "diff", "--no-ext-diff", *what_differs, commit, "--")))
     for status in entries:
         path = next(entries)
         changed.add(path)
@@ -96,8 +136,26 @@ def revision(folder: Path, name: str) -> Revision:
             old, path = path, next(entries)
             renamed[path] = old
             changed.add(path)
-    files = frozenset(_split(git(root, "ls-tree", "-r", "-z", "--name-only", commit)))
-    return Revision(root, commit, files, frozenset(changed), renamed)
+    files: set[str] = set()
+    trees, missing = {"": commit}, dict[str, str]()
+    for entry in _split(git(root, "ls-tree", "-r", "-z", commit)):
+        head, _, path = entry.partition("\t")
+        _, kind, object_id = head.split()
+        if kind != "commit":
+            files.add(path)
+        elif not (root / path / ".git").exists():
+            continue
+        elif repository.commit_of(root / path, object_id) is None:
+            missing[path] = object_id
+        else:
+            inner = _at(root / path, object_id)
+            changed.discard(path)
+            files.update(f"{path}/{item}" for item in inner.files)
+            changed.update(f"{path}/{item}" for item in inner.changed)
+            renamed |= {f"{path}/{now}": f"{path}/{old}" for now, old in inner.renamed.items()}
+            trees |= {f"{path}/{item}".rstrip("/"): one for item, one in inner.trees.items()}
+            missing |= {f"{path}/{item}": one for item, one in inner.missing.items()}
+    return Revision(root, commit, frozenset(files), frozenset(changed), renamed, trees, missing)
 
 
 def search_folders(paths: Iterable[str]) -> Iterator[str]:
@@ -144,6 +202,10 @@ def _link(original: Path, link: Path) -> None:
         link.rmdir()
     if link.parent.is_dir() and not os.path.lexists(link):
         link.symlink_to(original, target_is_directory=original.is_dir())
+
+
+def _line(printed: str) -> str:
+    return printed.rstrip("\n")
 
 
 def _split(listed: str) -> list[str]:

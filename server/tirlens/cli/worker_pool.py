@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine, Generator, Sequence
+from collections.abc import Collection, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tirlens.captured.candidates import CapturedCalls
+from tirlens.captured.names import is_capture
 from tirlens.cli.outcome import print_note
 from tirlens.cli.output import ShowProgress, progress
 from tirlens.repository import Repository, root_of
@@ -105,33 +106,63 @@ class CallSearch:
     """Calls of kernels outside of their files: captured ones, else those of their repository.
 
     Each repository is read once.
+
+    Parameters
+    ----------
+    say
+        Shows a line of progress.
+    captures
+        These capture files and no others; None for those that are found.
+    store
+        The file that stores the words of a repository; None for the user's cache folder.
     """
 
-    def __init__(self, say: ShowProgress, captures: Sequence[Path] | None) -> None:
+    def __init__(
+        self, say: ShowProgress, captures: Sequence[Path] | None, store: Path | None = None
+    ) -> None:
         self._say = say
+        self._store = store
         self._captured = CapturedCalls(captures)
         self._reported: set[str] = set()
         self._known: dict[Path, Repository] = {}
         self._lock = threading.Lock()
 
-    def with_calls(self, source: SourceFile, path: Path, only_captured: bool = False) -> SourceFile:
-        """`source` with the calls of its kernels in other files."""
-        source = self._captured.with_calls(source, path)
+    def with_calls(
+        self,
+        source: SourceFile,
+        path: Path,
+        only_captured: bool = False,
+        root: Path | None = None,
+    ) -> SourceFile:
+        """`source` with the calls of its kernels in other files, of the repository at `root`."""
+        source = self._captured.with_calls(source, path, root)
         with self._lock:
             for message in self._captured.problems.values():
                 if message not in self._reported:
                     self._reported.add(message)
                     print_note(message)
-        return source if only_captured else self._with_repository_calls(source, path)
+        return source if only_captured else self._with_repository_calls(source, path, root)
 
-    def _with_repository_calls(self, source: SourceFile, path: Path) -> SourceFile:
+    def depends_on(self, source: SourceFile, path: Path, files: Collection[str]) -> bool:
+        """Whether the calls of the kernels of `path` may be others if other files of its
+        repository are, by their paths in it."""
+        others = frozenset(files) - {str(path)}
+        if any(is_capture(Path(name)) for name in others):
+            return True
         root = root_of(path)
+        repository = self._known.get(root) if root is not None else None
+        return repository is not None and repository.depends_on(source, path, others)
+
+    def _with_repository_calls(
+        self, source: SourceFile, path: Path, root: Path | None
+    ) -> SourceFile:
+        root = root or root_of(path)
         if root is None or not source.kernels:
             return source
         with self._lock:
             repository = self._known.get(root)
             if repository is None:
-                repository = self._known[root] = Repository(root)
+                repository = self._known[root] = Repository(root, self._store)
                 repository.refresh(lambda count: self._say(f"{root}: {count} files read"))
         return repository.with_calls(source, path)
 

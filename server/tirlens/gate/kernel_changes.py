@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from tirlens.gate.changed_lines import ChangedLine, Lines, changed_line
 from tirlens.gate.growth_limits import Limits, growth, noise_s
+from tirlens.gate.pairing import counterparts, identity, is_same_problem, pairs, work_key
 from tirlens.ide import labels
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
@@ -21,6 +22,9 @@ Verdict = Literal[
 REFUSED: frozenset[Verdict] = frozenset({"slower", "more-dram", "lost", "over-budget"})
 """The verdicts that a gate refuses."""
 
+UNCOMPARED: frozenset[Verdict] = frozenset({"other-work", "unknown"})
+"""The verdicts on kernels of which a gate knows nothing: it refuses them unless an option allows
+them."""
 
 # Differences below this fraction are reported as none.
 _LEAST_DIFFERENCE = 5e-4
@@ -36,6 +40,8 @@ class Change:
     ``other-work`` where the arguments and the compulsory bytes differ, so that the times cannot be
     compared; ``unsure`` where the growth is within the model's noise; ``faster``; ``changed`` where
     the limits allow the growth; ``new``, ``removed``, ``same``.
+    `line` is the line whose change explains the growth of the time.  `is_edited` is false if
+    neither the file nor what it imports differs.
     """
 
     path: str
@@ -46,6 +52,13 @@ class Change:
     now: KernelReport | None
     verdicts: tuple[Verdict, ...]
     message: str = ""
+    line: ChangedLine | None = None
+    is_edited: bool = True
+
+    @property
+    def is_uncompared(self) -> bool:
+        """Whether nothing is known of the effect of an edit on the kernel."""
+        return self.is_edited and not UNCOMPARED.isdisjoint(self.verdicts)
 
     @property
     def is_refused(self) -> bool:
@@ -66,68 +79,83 @@ class Change:
 
 def changes(before: FileReport | None, now: FileReport, limits: Limits) -> list[Change]:
     """The changes of the kernels of one file; `before` is None for a new file."""
-    old, new = _by_title(before), _by_title(now)
     missing_arguments = {item.kernel: item.reason for item in now.needs}
-    names = dict.fromkeys((*new, *(item.kernel for item in now.needs), *old))
+    is_edited = before is not now
+    lines = Lines.between(before, now) if before is not None and is_edited else None
     out: list[Change] = []
-    for name in names:
-        for old_kernel, new_kernel in _pairs(old.get(name, []), new.get(name, [])):
-            out.append(_change(name, old_kernel, new_kernel, now, limits, missing_arguments))
-        if name in missing_arguments and name not in old:
-            out.append(_change_without_arguments(name, before, now, missing_arguments[name]))
-    return out
+    found: set[str] = set()
+    for old, new in counterparts(before, now):
+        found.add((new or old)[0].definition)
+        for old_kernel, new_kernel in pairs(old, new):
+            out.append(_change(old_kernel, new_kernel, now, limits, missing_arguments, lines))
+    out += [
+        _change_without_arguments(name, before, now, reason)
+        for name, reason in missing_arguments.items()
+        if name not in found
+    ]
+    return out if is_edited else [replace(change, is_edited=False) for change in out]
 
 
-def _by_title(file: FileReport | None) -> dict[str, list[KernelReport]]:
-    found: dict[str, list[KernelReport]] = defaultdict(list)
-    for kernel in file.kernels if file else ():
-        found[labels.title(kernel)].append(kernel)
-    return dict(found)
+def with_moves(
+    found: Sequence[Change], files: Mapping[str, FileReport], limits: Limits
+) -> list[Change]:
+    """`found` of several files, with a kernel that moved from one file to another as one change.
+
+    `files` are the reports of the working tree by path.
+    """
+    removed = [change for change in found if change.verdicts == ("removed",)]
+    moved: list[Change] = []
+    out: list[Change] = []
+    for change in found:
+        old = next((item for item in removed if _has_moved(item, change)), None)
+        if old is not None and change.now is not None:
+            removed.remove(old)
+            moved.append(old)
+            file = files[change.path]
+            change = _change(old.before, change.now, file, limits, {}, None)
+            change = replace(change, message=change.message or f"moved from {old.path}")
+        out.append(change)
+    return [change for change in out if not any(change is item for item in moved)]
 
 
-def _pairs(
-    old: Sequence[KernelReport], new: Sequence[KernelReport]
-) -> Iterable[tuple[KernelReport | None, KernelReport | None]]:
-    """Kernels of one name: those of the same call and sizes first, the rest in their order."""
-    left = list(old)
-    partner: dict[int, KernelReport] = {}
-    for same in (_work_key, _constant_key):
-        for place, kernel in enumerate(new):
-            match = next((item for item in left if same(item) == same(kernel)), None)
-            if place not in partner and match is not None:
-                partner[place] = match
-                left.remove(match)
-    yield from ((partner.get(place), kernel) for place, kernel in enumerate(new))
-    yield from ((kernel, None) for kernel in left)
-
-
-def _work_key(kernel: KernelReport) -> object:
-    return "".join(kernel.call.split()), dict(kernel.bindings)
-
-
-def _constant_key(_: KernelReport) -> object:
-    return None
+def _has_moved(removed: Change, added: Change) -> bool:
+    before, now = removed.before, added.now
+    return (
+        before is not None
+        and now is not None
+        and added.before is None
+        and "new" in added.verdicts
+        and identity(before) == identity(now)
+        and before.device_id == now.device_id
+    )
 
 
 def _change(
-    name: str,
     old_kernel: KernelReport | None,
     new_kernel: KernelReport | None,
     now: FileReport,
     limits: Limits,
-    missing_arguments: dict[str, str],
+    missing_arguments: Mapping[str, str],
+    lines: Lines | None,
 ) -> Change:
     kernel = new_kernel or old_kernel
     assert kernel is not None
-    verdicts: tuple[Verdict, ...]
+    name = labels.title(kernel)
     verdicts, message = _verdicts(old_kernel, new_kernel, limits)
     span = kernel.span
+    line = None
     if new_kernel is None and old_kernel is not None:
         span, cause = _explain_missing(old_kernel, now, missing_arguments)
         if cause is not None:
             verdicts = (_loss_verdict(old_kernel),)
             message = cause
-    return Change(now.path, name, span, kernel.device_id, old_kernel, new_kernel, verdicts, message)
+    elif old_kernel is not None and new_kernel is not None and lines is not None:
+        line = changed_line(old_kernel, new_kernel, lines)
+        if labels.title(old_kernel) != name and not message:
+            message = f"{labels.title(old_kernel)} before"
+    return Change(
+        now.path, name, span, kernel.device_id, old_kernel, new_kernel, verdicts, message, line
+    )
 
 
 def _verdicts(
@@ -141,14 +169,8 @@ def _verdicts(
     over: tuple[Verdict, ...] = ("over-budget",) if new_kernel.over_budget else ()
     if old_kernel is None or not old_kernel.has_counts:
         return (*over, "new"), ""
-    if (
-        _work_key(old_kernel) != _work_key(new_kernel)
-        and old_kernel.compulsory_bytes != new_kernel.compulsory_bytes
-    ):
-        return (
-            *over,
-            "other-work",
-        ), f"{old_kernel.call} before" if old_kernel.call != new_kernel.call else ""
+    if work_key(old_kernel) != work_key(new_kernel) and not is_same_problem(old_kernel, new_kernel):
+        return (*over, "other-work"), _difference_of_work(old_kernel, new_kernel)
     lost = [
         what
         for what, had, has in (
@@ -160,6 +182,12 @@ def _verdicts(
     if lost:
         return ("lost", *over), f"its {' and '.join(lost)} can no longer be estimated"
     return (*_growth_verdicts(old_kernel, new_kernel, limits), *over) or ("same",), ""
+
+
+def _difference_of_work(old_kernel: KernelReport, new_kernel: KernelReport) -> str:
+    if old_kernel.device_id != new_kernel.device_id:
+        return f"on {old_kernel.device_id} before"
+    return f"{old_kernel.call} before" if old_kernel.call != new_kernel.call else ""
 
 
 def _loss_verdict(old_kernel: KernelReport) -> Verdict:
@@ -175,21 +203,23 @@ def _growth_verdicts(
     is_beyond_noise = is_slower and time * (old_kernel.time_s or 0.0) > noise_s(
         old_kernel, new_kernel
     )
-    moves_more = limits.dram is not None and dram_growth > limits.dram
+    # More traffic that costs no time is no loss.
+    is_faster = time <= -_LEAST_DIFFERENCE
+    moves_more = limits.dram is not None and dram_growth > limits.dram and not is_faster
     if is_beyond_noise:
         yield "slower"
     if moves_more:
         yield "more-dram"
     if is_slower and not is_beyond_noise:
         yield "unsure"
-    elif time <= -_LEAST_DIFFERENCE:
+    elif is_faster:
         yield "faster"
     elif not (is_beyond_noise or moves_more) and max(time, abs(dram_growth)) >= _LEAST_DIFFERENCE:
         yield "changed"
 
 
 def _explain_missing(
-    old_kernel: KernelReport, now: FileReport, missing_arguments: dict[str, str]
+    old_kernel: KernelReport, now: FileReport, missing_arguments: Mapping[str, str]
 ) -> tuple[Span, str | None]:
     """The span and the reason of a kernel without a report; no reason if it was removed."""
     sources = [item for item in now.source.kernels if item.name == old_kernel.definition]

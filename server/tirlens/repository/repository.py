@@ -77,6 +77,16 @@ class Repository:
             changed.intersection(self._index.files_with(name))
         )
 
+    def depends_on(self, source: SourceFile, path: Path, files: frozenset[str]) -> bool:
+        """Whether calls that were found for the kernels of `path` may be others if `files` are.
+
+        The files are named by their paths relative to the root.
+        """
+        with self._lock:
+            found = dict(self._found)
+        targets = self._targets(source, path)
+        return any(self._concerns(files, item, found[item]) for item in targets if item in found)
+
     def with_calls(
         self, source: SourceFile, path: Path, texts: Mapping[str, str] | None = None
     ) -> SourceFile:
@@ -91,21 +101,25 @@ class Repository:
         texts
             Texts that replace those on disk, by path relative to the root.
         """
-        try:
-            relative = path.resolve().relative_to(self.root.resolve()).as_posix()
-        except ValueError:
-            return source
-        names = _names_of(source)
-        targets = [
-            _target(kernel, relative) if _takes_calls(kernel, names) else None
-            for kernel in source.kernels
-        ]
+        targets = self._targets(source, path)
         searches = self._search([item for item in targets if item is not None], texts)
         kernels = tuple(
             kernel if target is None else self._with_calls(kernel, searches[target])
             for kernel, target in zip(source.kernels, targets, strict=True)
         )
         return replace(source, kernels=kernels)
+
+    def _targets(self, source: SourceFile, path: Path) -> list[Target | None]:
+        """The function that gives each kernel its arguments; None where none is searched for."""
+        try:
+            relative = path.resolve().relative_to(self.root.resolve()).as_posix()
+        except ValueError:
+            return [None] * len(source.kernels)
+        names = _names_of(source)
+        return [
+            _target(kernel, relative) if _takes_calls(kernel, names) else None
+            for kernel in source.kernels
+        ]
 
     def _with_calls(self, kernel: KernelSource, search: Search) -> KernelSource:
         calls = [
