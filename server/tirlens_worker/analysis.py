@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Optional, Sequence
+from typing import Callable, Iterable, Iterator, NamedTuple, Optional, Sequence
 
 from . import codec
 from .facts import Caveat, KernelFacts
 from .frameworks import old_tilelang
 from .lines import split_lines
-from .program import compile_targets, defined_values, fake_gpu, load, patches, user_imports
+from .program import defined_values, fake_gpu, load, patches, user_imports
 from .program.document import Document
 from .program.file_dependencies import Origins
 from .program.import_state import ImportState
@@ -92,6 +92,7 @@ def analyse(
             origins.replace_document(document)
             loaded.replace_document(document)
             watch_built(loaded, request)
+        loaded.compile_targets = request.compile_targets
         load.run_rest(loaded, note_line)
         for problem in loaded.problems:
             send(PROBLEM, codec.dumps(problem))
@@ -151,6 +152,7 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
         Exception: the IR is not understood.
     """
     from .frameworks.extract import name_of
+    from .frameworks.targets import target_of_text
 
     facts = (
         traced_facts(traced.function, loaded.document)
@@ -171,13 +173,13 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
             name=traced.name or facts.name,
             sizes={**facts.sizes, **traced.sizes},
             built=traced.built,
-            target=_built_target(loaded, facts),
             caveats=(*facts.caveats, *_remarks(loaded, request)),
         )
     sizes = assumed_sizes(loaded, request, facts)
     loops = assumed_trips(facts, sizes) if request.allow_assumed else ()
     return replace(
         facts,
+        target=target_of_text(facts, loaded.compile_targets),
         caveats=(
             *facts.caveats,
             *_arguments_left_out(loaded, request),
@@ -217,13 +219,6 @@ def watch_built(loaded: Loaded, request: Analyze) -> None:
     loaded.record_of_builds.watch(
         [kernel.definition or kernel.span for kernel in request.kernels if kernel.style == "built"]
     )
-
-
-def _built_target(loaded: Loaded, facts: KernelFacts) -> Mapping[str, Any]:
-    """The target of a built kernel: that of its compilations if it has no threads."""
-    if facts.target or facts.launch.grid or facts.launch.threads:
-        return facts.target
-    return compile_targets.cpu_target(loaded.document.tree) or {}
 
 
 def _lowering(request: KernelRequest, traced: Traced) -> Lowering:

@@ -124,7 +124,8 @@ class Analyze:
     """A request for the facts of kernels of a text.
 
     `leave_out` are the first and last lines of top-level statements that bind no names that these
-    kernels use; they are neither parsed nor executed.
+    kernels use; they are neither parsed nor executed.  `compile_targets` are the targets of the
+    compilations in the whole text, as its literals; an empty one is not known.
     """
 
     id: int
@@ -135,6 +136,7 @@ class Analyze:
     target: Mapping[str, Any] = field(default_factory=no_entries)
     time_limit_s: float = 20.0
     leave_out: Tuple[Tuple[int, int], ...] = ()
+    compile_targets: Tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ def request_of(
     target: Mapping[str, Any] | None = None,
 ) -> Analyze:
     """The request for all kernels of `text`; `calls` are required candidates of each."""
+    found = source.read(text)
     kernels = tuple(
         KernelRequest(
             name=kernel.name,
@@ -32,9 +33,17 @@ def request_of(
             prelude=kernel.prelude,
             definition=kernel.definition,
         )
-        for kernel in source.read(text).kernels
+        for kernel in found.kernels
     )
     if calls:
         required = tuple(CallCandidate(call, "option", required=True) for call in calls)
         kernels = tuple(replace(kernel, candidates=required) for kernel in kernels)
-    return Analyze(1, str(path), text, kernels, time_limit_s=limit_s, target=target or {})
+    return Analyze(
+        1,
+        str(path),
+        text,
+        kernels,
+        time_limit_s=limit_s,
+        target=target or {},
+        compile_targets=found.compile_targets,
+    )

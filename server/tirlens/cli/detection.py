@@ -91,7 +91,7 @@ def _cpu() -> tuple[str, Device]:
     lines = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
     values = {key.strip(): value.strip() for key, value in lines.items()}
     name = values.get("model name") or platform.processor() or platform.machine()
-    mcpu = "avx512" if "avx512f" in values.get("flags", "").split() else ""
-    device = for_target({"kind": "llvm", "mcpu": mcpu, "mtriple": platform.machine()})
+    features = [f"+{flag}" for flag in values.get("flags", "").split()]
+    device = for_target({"kind": "llvm", "mattr": features, "mtriple": platform.machine().lower()})
     assert device is not None  # Every llvm target has a generic entry.
     return name, device

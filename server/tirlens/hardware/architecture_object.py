@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from tirlens.hardware.board_names import describe_other_board
 from tirlens.hardware.detect import FoundGpu, identify
 from tirlens.hardware.spec import Device
 from tirlens.hardware.toml_file import DeviceError
@@ -28,7 +29,8 @@ def from_architecture(architecture: Any) -> Device:
 
     Returns
     -------
-    The device.  Arithmetic peaks are scaled by the number of SMs.
+    The device.  Arithmetic peaks are scaled by the number of SMs.  Caveats say which figures are
+    the object's own, and that the catalogue lacks the board.
 
     Raises
     ------
@@ -37,9 +39,18 @@ def from_architecture(architecture: Any) -> Device:
     """
     capability = architecture.compute_capability
     arch = "sm_" + _capability_text(capability).replace(".", "")
-    device = identify(FoundGpu(str(getattr(architecture, "name", "")), "NVIDIA", arch)).device
+    name = str(getattr(architecture, "name", ""))
+    match = identify(FoundGpu(name, "NVIDIA", arch))
+    device = match.device
     if device is None:
         raise DeviceError(f"no device of the catalogue has compute capability {capability}")
+    if not match.exact:
+        board = name or "the board of the architecture object"
+        own = "; figures of the object take precedence"
+        notes = (describe_other_board(board, device) + own,)
+    else:
+        notes = tuple(f"{name}: {text}" for text in match.differences)
+    device = replace(device, caveats=(*device.caveats, *notes))
     for attribute, (read, change) in _OVERRIDES.items():
         value = read(getattr(architecture, attribute, None))
         if value is not None:
@@ -65,12 +76,7 @@ def _dram_bytes_per_s(value: Any) -> float | None:
 
 
 def _with_sm_count(device: Device, value: float) -> Device:
-    ratio = value / device.sm_count
-    peaks = {
-        name: replace(peak, flop_per_s=peak.flop_per_s * ratio)
-        for name, peak in device.peaks.items()
-    }
-    return device if ratio == 1 else replace(device, sm_count=round(value), peaks=peaks)
+    return device if value == device.sm_count else device.with_sm_count(round(value))
 
 
 def _with_l2_bytes(device: Device, value: float) -> Device:

@@ -17,6 +17,9 @@ from tirlens.hardware.spec import Device
 RATE_TOLERANCE = 0.06
 # Caches come in multiples of these sizes, which decimal kilobytes are not.
 GRAINS = {"l2.bytes": 512 * KIB, "l1_bytes_per_sm": KIB, "limits.shared_bytes_per_sm": KIB}
+# 1000/1024 = 125/128: a size in decimal kilobytes is a multiple of 125 bytes, also where it is one
+# of the grain (64 MB). No chip has a cache of 125 parts.
+DECIMAL = 125
 REGISTERS_PER_THREAD = (255, 256, 512)
 # Of every device; the keys of `RELATIONS` hold for GPUs.
 COMMON = {
@@ -117,7 +120,9 @@ def _sizes(device: Device) -> Iterator[Doubt]:
     for (key, grain), value in zip(GRAINS.items(), values, strict=True):
         if key == "l2.bytes" and "unified-memory" in device.features:
             grain //= 2
-        if value % grain:
+        if value % DECIMAL == 0:
+            yield Doubt(key, f"{value} bytes are decimal kilobytes: sizes on a chip are binary")
+        elif value % grain:
             yield Doubt(key, f"{value} bytes are no multiple of {grain}, as sizes on a chip are")
 
 

@@ -101,58 +101,23 @@ def _identifier(text: str) -> str:
     )
 
 
-def for_target(target: Mapping[str, Any]) -> Device | None:
-    """The device of a framework's target, or None when the target names none.
-
-    ``{"kind": "cuda", "arch": "sm_90a"}`` is the data-centre part of that architecture,
-    ``{"kind": "llvm", "mcpu": "skylake-avx512"}`` a generic CPU, ``{"kind": "metal"}`` an Apple
-    GPU.  A tag (``nvidia/nvidia-a100``) or a model name is tried first.
-    """
-    for key in ("tag", "model"):
-        named = _by_words(str(target.get(key) or ""))
-        if named is not None:
-            return named
-    kind = str(target.get("kind") or "")
-    if kind in ("llvm", "c"):
-        return load(_cpu_of(str(target.get("mcpu") or ""), str(target.get("mtriple") or "")))
-    arch = str(target.get("arch") or target.get("mcpu") or (kind if kind == "metal" else ""))
-    return _by_architecture(arch) if arch else None
-
-
-def _by_words(text: str) -> Device | None:
-    """A device whose name ends a tag: nvidia/nvidia-a100, geforce-rtx-3090."""
-    name = text.lower().rsplit("/", 1)[-1]
-    for prefix in ("nvidia-", "geforce-", "tesla-", "amd-", "instinct-"):
-        name = name.removeprefix(prefix)
-    if not name:
-        return None
-    identifier = name if name in catalogue() else aliases().get(name)
-    return _load_by_id(identifier) if identifier else None
-
-
-def _by_architecture(arch: str) -> Device | None:
+def for_architecture(arch: str) -> Device | None:
+    """The catalogue's device of an architecture (``sm_90a``, ``gfx942``), None without one."""
     base = arch.rstrip("af") if arch.startswith("sm_") else arch
     identifier = aliases().get(base)
     if identifier is not None:
         return _load_by_id(identifier)
-    found = (name for name, header in _headers().items() if header.get("arch") == base)
+    found = (name for name, known in architectures().items() if known == base)
     return next((_load_by_id(name) for name in found), None)
 
 
-def _cpu_of(mcpu: str, triple: str) -> str:
-    text = f"{mcpu} {triple}".lower()
-    if any(word in text for word in ("aarch64", "arm64", "neoverse", "apple")):
-        return "arm-neoverse"
-    avx512 = (
-        "avx512",
-        "icelake",
-        "cascadelake",
-        "sapphirerapids",
-        "znver4",
-        "znver5",
-        "cannonlake",
-    )
-    return "x86-avx512" if any(word in text for word in avx512) else "x86-avx2"
+def architectures() -> Mapping[str, str]:
+    """The architecture of each device of the catalogue, by id."""
+    return {
+        identifier: arch
+        for identifier, header in _headers().items()
+        if isinstance(arch := header.get("arch"), str)
+    }
 
 
 def _nearest(name: str) -> list[str]:

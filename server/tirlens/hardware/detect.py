@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import platform
 import re
 import shutil
@@ -19,7 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from tirlens.hardware.catalogue import aliases, catalogue, for_target, load
+from tirlens.hardware.board_names import board_of, memory_in_name
+from tirlens.hardware.catalogue import for_architecture
 from tirlens.hardware.spec import Device
 
 MIB = 1 << 20
@@ -36,9 +36,6 @@ _NVIDIA_FIELDS = (
     "power.limit",
 )
 _OLD_NVIDIA_FIELDS = ("name", "memory.total", "clocks.max.sm", "power.limit")
-_FORMS = ("sxm", "pcie", "nvl")
-# Words after a model's name that mean another chip or another clock.
-_OTHER_BOARDS = frozenset({"ti", "super", "laptop", "mobile", "d", "max", "q", "ada", "3e"})
 
 
 @dataclass(frozen=True)
@@ -220,51 +217,18 @@ def _number(text: str) -> float | None:
 
 
 def identify(gpu: FoundGpu) -> Match:
-    """The entry of the model in a GPU's name, else the nearest of its architecture, else none.
-
-    Of the boards of one model, the form (SXM, PCIe, NVL) and the memory decide.
-    """
-    words = _words(gpu.name)
-    named = [name for name in catalogue() if _is_of_model(name, words)]
-    if named:
-        device = load(max(named, key=lambda name: _fit(name, words, gpu)))
-        exact = not _OTHER_BOARDS & set(words) - set(device.id.split("-"))
+    """The entry of the model in a GPU's name, else the nearest of its architecture, else none."""
+    memory_bytes = gpu.memory_bytes or memory_in_name(gpu.name)
+    board = board_of(gpu.name, memory_bytes)
+    if board is not None:
+        device, exact = board.device, board.is_exact
     else:
-        # The first word of an Apple chip's name does not identify the chip.
-        words = [] if gpu.vendor == "Apple" else words
-        alias = next((aliases()[word] for word in words if word in aliases()), None)
-        target = {"kind": "cuda", "arch": gpu.arch}
-        device = load(alias) if alias else for_target(target) if gpu.arch else None
-        exact = False
+        device, exact = for_architecture(gpu.arch) if gpu.arch else None, False
     if device is None:
         return Match(gpu, None, False)
     notes = [] if exact else [f"not in the catalogue: {device.id} is only the nearest entry"]
-    return Match(gpu, device, exact, (*notes, *_differences(gpu, device)))
-
-
-def _words(name: str) -> list[str]:
-    """``NVIDIA A100-SXM4-80GB`` as ``nvidia a100 sxm 80``."""
-    words = re.split(r"[^a-z0-9]+", name.lower())
-    words = [re.sub(r"^(sxm)\d+$", r"\1", word) for word in words]
-    return [re.sub(r"^(\d+)gb$", r"\1", word) for word in words if word]
-
-
-def _is_of_model(identifier: str, words: Sequence[str]) -> bool:
-    """Whether a name contains the model of an entry, regardless of form and memory."""
-    parts = identifier.split("-")
-    if parts[0] == "apple":
-        return words == parts
-    model = parts[:2] if parts[0] == "rtx" else parts[:1]
-    return any(char.isdigit() for char in model[-1]) and all(part in words for part in model)
-
-
-def _fit(identifier: str, words: Sequence[str], gpu: FoundGpu) -> tuple[int, float]:
-    """How well an entry of the right model fits: by its form, then by its memory."""
-    forms = [form for form in _FORMS if form in words] or ["sxm"]
-    parts = identifier.split("-")
-    form = sum(part in forms for part in parts) - sum(part in _FORMS for part in parts)
-    expected = load(identifier).dram.bytes
-    return form, -abs(math.log(gpu.memory_bytes / expected)) if gpu.memory_bytes else 0.0
+    found = replace(gpu, memory_bytes=memory_bytes)
+    return Match(gpu, device, exact, (*notes, *_differences(found, device)))
 
 
 def _differences(gpu: FoundGpu, device: Device) -> Iterable[str]:

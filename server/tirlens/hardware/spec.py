@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tirlens.hardware.cpu_core import CpuCore
 from tirlens.hardware.microarchitecture import Microarchitecture
@@ -102,3 +102,15 @@ class Device:
     caveats: tuple[str, ...] = ()
     cpu: CpuCore | None = None  # of a CPU, and of no other device
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def with_sm_count(self, count: int) -> Device:
+        """The device with another number of SMs or cores: arithmetic peaks in proportion.
+
+        The clocks, and the rates of DRAM and of the shared caches, are unchanged.
+        """
+        ratio = count / self.sm_count
+        peaks = {
+            name: replace(peak, flop_per_s=peak.flop_per_s * ratio)
+            for name, peak in self.peaks.items()
+        }
+        return replace(self, sm_count=count, peaks=peaks)

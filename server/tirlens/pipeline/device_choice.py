@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from tirlens.hardware import DEFAULT_DEVICE, Device, DeviceError, for_target, load
+from tirlens.hardware import DEFAULT_CPU, DEFAULT_DEVICE, Device, DeviceError, for_target, load
 from tirlens.hardware.detect import machine_device
+from tirlens.hardware.targets import missing_kind
 from tirlens.pipeline.options import Options
 from tirlens.source.source_file import KernelSource
-from tirlens_worker.facts import KernelFacts, Span
+from tirlens_worker.facts import Branch, KernelFacts, Loop, Node, Span
 from tirlens_worker.protocol import Problem
+
+_NO_GPU_KERNEL = "T.parallel distributes a loop over the cores of a CPU: this is no kernel of a GPU"
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,8 @@ class DeviceChoice:
     Attributes
     ----------
     source
-        ``directive``, ``project``, ``option``, ``target``, ``machine`` or ``default``.
+        ``directive``, ``project``, ``option``, ``target``, ``schedule``, ``machine`` or
+        ``default``.
     problems
         What is wrong with choices that would have taken precedence.
     """
@@ -31,13 +35,71 @@ class DeviceChoice:
 
 
 def choose_device(
-    kernel: KernelSource | None, facts: KernelFacts | None, options: Options
+    kernel: KernelSource | None,
+    facts: KernelFacts | None,
+    options: Options,
+    *,
+    is_cpu_schedule: bool | None = None,
 ) -> DeviceChoice:
     """Choose the device of a kernel.
 
-    In order of precedence: directive, project, option, the kernel's own target, a GPU of this
-    machine, the default device. A forced option comes first.
+    In order of precedence: directive, project, option, the kernel's own target, a CPU for the
+    schedule of one, a GPU of this machine, the default device. A forced option comes first.
+
+    Parameters
+    ----------
+    is_cpu_schedule
+        Whether the kernel is a version of a schedule for a CPU; None if its loops tell.
     """
+    if is_cpu_schedule is None:
+        is_cpu_schedule = facts is not None and has_cpu_loops(facts)
+    choice = _choose(kernel, facts, options, is_cpu_schedule)
+    if facts is not None and choice.device.kind == "gpu" and has_cpu_loops(facts):
+        device = replace(choice.device, caveats=(*choice.device.caveats, _NO_GPU_KERNEL))
+        return replace(choice, device=device)
+    return choice
+
+
+def has_cpu_loops(facts: KernelFacts) -> bool:
+    """Whether loops of a kernel are distributed over the cores of a CPU."""
+    return _is_without_threads(facts) and _has_parallel_loop(facts.body)
+
+
+def cpu_schedules(kernels: Sequence[KernelFacts]) -> frozenset[int]:
+    """The positions of kernels that are, or become, schedules for a CPU.
+
+    A version without threads is of the CPU where another kernel of the text has parallel loops and
+    none has threads: the versions of a schedule are compared on one device.
+    """
+    parallel = frozenset(i for i, facts in enumerate(kernels) if has_cpu_loops(facts))
+    built = [i for i, facts in enumerate(kernels) if facts.built is not None]
+    is_for_cpu = parallel and all(_is_without_threads(kernels[i]) for i in built)
+    return parallel | frozenset(built) if is_for_cpu else parallel
+
+
+def _is_without_threads(facts: KernelFacts) -> bool:
+    return facts.framework == "tvm" and not (facts.launch.grid or facts.launch.threads)
+
+
+def _has_parallel_loop(nodes: Iterable[Node]) -> bool:
+    for node in nodes:
+        if isinstance(node, Branch):
+            inner = (*node.then, *node.orelse)
+        else:
+            inner = getattr(node, "body", ())
+        if isinstance(node, Loop) and node.kind == "parallel":
+            return True
+        if _has_parallel_loop(inner):
+            return True
+    return False
+
+
+def _choose(
+    kernel: KernelSource | None,
+    facts: KernelFacts | None,
+    options: Options,
+    is_cpu_schedule: bool,
+) -> DeviceChoice:
     problems: list[Problem] = []
     for name, source, span in _named_devices(kernel, options):
         try:
@@ -49,10 +111,15 @@ def choose_device(
         device = for_target(facts.target)
         if device is not None:
             return DeviceChoice(device, "target", tuple(problems))
+    if is_cpu_schedule and not (facts is not None and facts.target):
+        return DeviceChoice(load(DEFAULT_CPU), "schedule", tuple(problems))
     device = machine_device()
-    if device is not None:
-        return DeviceChoice(device, "machine", tuple(problems))
-    return DeviceChoice(load(DEFAULT_DEVICE), "default", tuple(problems))
+    source = "default" if device is None else "machine"
+    device = device or load(DEFAULT_DEVICE)
+    note = missing_kind(facts.target, device) if facts is not None else None
+    if note is not None:
+        device = replace(device, caveats=(*device.caveats, note))
+    return DeviceChoice(device, source, tuple(problems))
 
 
 def named_device(kernel: KernelSource | None, options: Options) -> str | None:

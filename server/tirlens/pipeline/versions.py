@@ -26,12 +26,15 @@ def is_last(facts: KernelFacts, last: dict[_Key, int]) -> bool:
 
 
 def with_previous_times(reports: Sequence[KernelReport]) -> list[KernelReport]:
-    """The reports, in their order, each with the last known time of the versions before it."""
-    times: dict[_Key, list[tuple[int, float | None]]] = {}
+    """The reports, in their order, each with the last known time of the versions before it.
+
+    Times on two devices are not compared.
+    """
+    times: dict[tuple[_Key, str], list[tuple[int, float | None]]] = {}
     for report in reports:
         if report.built is not None and report.built.sequence is not None:
             pair = report.built.number, report.time_s
-            times.setdefault(_key(report), []).append(pair)
+            times.setdefault((_key(report), report.device_id), []).append(pair)
     for pairs in times.values():
         pairs.sort(key=lambda pair: pair[0])
     out: list[KernelReport] = []
@@ -40,7 +43,7 @@ def with_previous_times(reports: Sequence[KernelReport]) -> list[KernelReport]:
             number = report.built.number
             before = [
                 time_s
-                for other, time_s in times[_key(report)]
+                for other, time_s in times[_key(report), report.device_id]
                 if other < number and time_s is not None
             ]
             report = report.replace(previous_s=before[-1] if before else None)

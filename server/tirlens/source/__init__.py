@@ -11,6 +11,7 @@ from tirlens.source.assemble import Assembler
 from tirlens.source.builders import Builders
 from tirlens.source.built import BuiltKernels
 from tirlens.source.call_sites import CallSites
+from tirlens.source.compile_targets import compile_targets
 from tirlens.source.dependencies import Reach, statements
 from tirlens.source.directives import comments, directives, typechecks
 from tirlens.source.find import find
@@ -59,5 +60,6 @@ def read(text: str) -> SourceFile:
         framework_hint=names.framework,
         statements=statements(parsed, names),
         literal_values=literal_values(parsed.nodes),
+        compile_targets=compile_targets(parsed.nodes),
         text=text,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from tirlens.budget import NO_BUDGET, Budget
 from tirlens_worker.facts import Span
@@ -139,7 +140,8 @@ class SourceFile:
 
     `framework_hint` is ``tvm``, ``tilelang`` or None, from its imports.  `statements` are those of
     the top level, none where a part of the text does not parse.  `hints` are the values that the
-    text gives to names, see `tirlens.source.literal_values`.
+    text gives to names, see `tirlens.source.literal_values`.  `compile_targets` are the targets of
+    its compilations, see `tirlens.source.compile_targets`.
     """
 
     kernels: tuple[KernelSource, ...] = ()
@@ -150,4 +152,5 @@ class SourceFile:
     literal_values: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict[str, tuple[str, ...]]
     )
+    compile_targets: tuple[Mapping[str, Any], ...] = ()
     text: str = field(default="", repr=False)

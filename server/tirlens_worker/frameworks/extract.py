@@ -16,6 +16,7 @@ from .reading.expressions import Expressions
 from .state.kernel_state import KernelState
 from .state.tensor_maps import resize_copies
 from .symbolic.mentions import names_in
+from .targets import COMPILE_TARGET, attributes_of
 from .walk.kernel_walk import walk
 
 
@@ -68,7 +69,7 @@ def extract(
         buffers=tuple(buffers),
         launch=launch,
         body=annotate_useful_work(body, buffers),
-        target=_target(attributes.get("target")),
+        target=attributes_of(attributes.get("target") or attributes.get(COMPILE_TARGET)),
         attributes=compile_options.disabled_transformations(attributes),
         caveats=tuple(state.caveats.found),
         sizes=array_shapes.sizes(buffers, attributes),
@@ -85,14 +86,3 @@ def name_of(prim_func: Any, definition: str) -> str:
 def framework_of(prim_func: Any) -> str:
     """``tilelang`` for tilelang kernels, else ``tvm``, also for TVMScript of tilelang's TVM."""
     return "tilelang" if "tilelang" in sys.modules and dialect.is_tilelang(prim_func) else "tvm"
-
-
-def _target(target: Any) -> Any:
-    if target is None:
-        return {}
-    kind = getattr(getattr(target, "kind", None), "name", None)
-    found = {} if kind is None else {"kind": str(kind)}
-    arch = getattr(target, "attrs", {}).get("arch") if hasattr(target, "attrs") else None
-    if arch is not None:
-        found["arch"] = str(arch)
-    return found

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ..frameworks.compile_options import COMPILE_FLAGS, PASS_CONFIGS
 from . import other_versions
+from .gpu_queries import complete_target
 
 
 class NotRunError(RuntimeError):
@@ -75,18 +76,19 @@ def with_options(
     return function
 
 
-def with_target(module: Any, target: Any) -> Any:
+def with_target(module: Any, target: Any, name: str = "target") -> Any:
     """A function or module with the target that it is compiled for, where it states none."""
     tvm = sys.modules.get("tvm")
     if target is None or tvm is None:
         return module
     try:
-        target = tvm.target.Target(target)
+        # A target that is given as text is no query of the GPU.
+        target = tvm.target.Target(complete_target(target) or target)
         if type(module).__name__ == "PrimFunc":
-            return module if "target" in module.attrs else module.with_attr("target", target)
+            return module if name in module.attrs else module.with_attr(name, target)
         if type(module).__name__ == "IRModule":
             functions = {
-                variable: with_target(function, target)
+                variable: with_target(function, target, name)
                 for variable, function in module.functions.items()
             }
             return type(module)(functions, attrs=module.attrs)

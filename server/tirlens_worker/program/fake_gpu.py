@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any, Dict, Mapping, NamedTuple
 
+from ..frameworks.targets import OPEN_ARCHITECTURE
+
 
 class _Product(NamedTuple):
     sm_count: int
@@ -48,14 +50,20 @@ class FakeGpu:
 
     def target(self) -> Any:
         """The framework's Target object for this device, with what its schedule rules read."""
-        make = sys.modules["tvm"].target.Target
-        plain = {"kind": self.kind, "arch": self.arch}
-        try:
+        return sys.modules["tvm"].target.Target(self.target_attributes())
+
+    def target_attributes(self) -> Dict[str, Any]:
+        """The attributes of `target`; its architecture is marked as one that nobody stated."""
+        found: Dict[str, Any] = {
+            "kind": self.kind,
+            "arch": self.arch,
+            "keys": [self.kind, "gpu", OPEN_ARCHITECTURE],
+        }
+        if self.kind == "cuda":
             # Static shared memory, as TVM's tags have it for all GPUs of NVIDIA.
             limits = {"max_threads_per_block": 1024, "max_shared_memory_per_block": 49152}
-            return make(dict(plain, thread_warp_size=32, **limits))
-        except Exception:
-            return make(plain)
+            found.update(thread_warp_size=32, **limits)
+        return found
 
 
 def _nearest(capability: int) -> str:

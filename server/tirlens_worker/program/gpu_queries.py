@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Optional, cast
 
+from ..frameworks.targets import OPEN_ARCHITECTURE
 from . import fake_gpu
+
+# Of AMD's accelerators, that of the device for ``rocm`` in the catalogue.
+_OPEN_AMD_ARCHITECTURE = "gfx942"
 
 
 def _answer(value: Callable[[], Any]) -> Callable[..., Any]:
@@ -49,12 +53,47 @@ def patch_torch_cuda(cuda: Any) -> None:
 
 
 def patch_tvm_target(target: Any) -> None:
-    """Patch the target that TVM makes of a device of this machine."""
+    """Patch the targets: TVM completes some of them for the GPU of this machine.
+
+    The object for a tag that is given as text has no tag, in TVM 0.26.
+    """
+    construct = target.Target.__init__
 
     def from_device(device: Any) -> Any:
         return fake_gpu.requested_gpu().target()
 
+    def init(self: Any, target: Any, host: Any = None) -> None:
+        open_target = complete_target(target)
+        if open_target is not None:
+            fake_gpu.requested_gpu()
+        if isinstance(target, str) and "/" in target:
+            target = {"tag": target}
+        construct(self, open_target or target, host)
+
     target.Target.from_device = staticmethod(from_device)
+    target.Target.__init__ = init
+
+
+def complete_target(target: Any) -> Optional[Dict[str, Any]]:
+    """The attributes of a GPU target with an architecture; None for one that states it.
+
+    Without a GPU TVM takes an old architecture, sm_50 or gfx900, which no program has asked for.
+    """
+    attributes = {"kind": target} if isinstance(target, str) else target
+    if not isinstance(attributes, dict):
+        return None
+    stated = cast("Dict[str, Any]", attributes)
+    kind = stated.get("kind")
+    if "tag" in stated or "arch" in stated or "mcpu" in stated:
+        return None
+    if kind == "cuda":
+        gpu = fake_gpu.current()
+        known = gpu.target_attributes() if gpu.kind == "cuda" else {}
+        return dict(known, **stated)
+    if kind == "rocm":
+        keys = ["rocm", "gpu", OPEN_ARCHITECTURE]
+        return dict({"mcpu": _OPEN_AMD_ARCHITECTURE, "keys": keys}, **stated)
+    return None
 
 
 def patch_driver(driver: Any) -> None:

@@ -14,7 +14,7 @@ import re
 import sys
 from dataclasses import replace
 from types import ModuleType
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..frameworks import old_tvm
 from ..isolation.network import NetworkClosedError
@@ -43,13 +43,17 @@ _PRINTED = re.compile(r"#[ \t]*(?P<text>from tvm\.script import \w+ as (?P<name>
 
 
 class Loaded:
-    """A module of which the first `executed` statements ran, with the failures of those."""
+    """A module of which the first `executed` statements ran, with the failures of those.
+
+    `compile_targets` are the targets of the text's compilations, as in `Analyze`.
+    """
 
     def __init__(self, document: Document, module: ModuleType) -> None:
         self.document = document
         self.module = module
         self.problems: List[Problem] = []
         self.executed = 0
+        self.compile_targets: Sequence[Mapping[str, Any]] = ()
         self.record_of_builds = BuildRecord(document)
         self._failed_at: Dict[int, Tuple[int, Problem]] = {}
         self._failed: Dict[str, Problem] = {}

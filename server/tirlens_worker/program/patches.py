@@ -26,6 +26,7 @@ from ..frameworks import (
     old_tvm,
     removed_names,
 )
+from ..frameworks.targets import COMPILE_TARGET
 from . import build_record, execution, fake_gpu, gpu_queries, other_versions, tuning
 from .compilations import (
     CapturedKernel,
@@ -126,10 +127,16 @@ def patch_source_lines(module: Any) -> None:
     module.getsourcelines = getsourcelines
 
 
+def _for_target(function: Any, target: Any) -> Any:
+    """A function of tilelang with the target of its compilation, unless that is ``auto``."""
+    is_open = target is None or (isinstance(target, str) and target == "auto")
+    return function if is_open else with_target(function, target, COMPILE_TARGET)
+
+
 def _patch_jit(jit: Any) -> None:
     def capture_cached(func: Any = None, *args: Any, **kwargs: Any) -> CapturedKernel:
         options = kwargs.get("pass_configs"), kwargs.get("compile_flags")
-        return capture(with_options(func, *options))
+        return capture(_for_target(with_options(func, *options), kwargs.get("target")))
 
     def compile_jit(self: Any, *args: Any, **kwargs: Any) -> CapturedKernel:
         kwargs.pop("__return_kernel", None)
@@ -140,7 +147,8 @@ def _patch_jit(jit: Any) -> None:
         arrays = {name: value for name, value in kwargs.items() if name in names}
         bound_arguments = self.signature.bind_partial(*args, **arrays).arguments
         with_shapes = array_shapes.attach_shapes(function, bound_arguments)
-        return capture(with_options(with_shapes, self.pass_configs, self.compile_flags))
+        complete = with_options(with_shapes, self.pass_configs, self.compile_flags)
+        return capture(_for_target(complete, getattr(self, "target", None)))
 
     jit.cached = capture_cached
     jit.JITImpl.compile = compile_jit

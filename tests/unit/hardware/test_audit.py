@@ -141,6 +141,30 @@ def test_a_size_on_the_chip_in_decimal_kilobytes_is_found(name: str) -> None:
     assert _slips(name, (1.024, 1000 / 1024, 1.048576, 1e6 / 1048576), sizes) == set()
 
 
+MIB = 1 << 20
+
+
+def test_the_file_of_a_device_with_64_mib_of_l2_holds_together() -> None:
+    device = load(Path(__file__).parent / "data" / "rtx-4080.toml")
+    assert device.l2.bytes == 64 * MIB
+    assert doubts(device) == ()
+
+
+@pytest.mark.parametrize("mib", [4, 5, 6, 24, 32, 36, 40, 48, 50, 60, 64, 72, 96, 126, 128, 256])
+def test_an_l2_of_any_size_in_decimal_kilobytes_is_found(mib: int) -> None:
+    device = load("rtx-4090")
+
+    def wrong(size: int) -> bool:
+        changed = replace(device, l2=replace(device.l2, bytes=size))
+        return any(
+            "decimal" in item.message or "multiple" in item.message for item in doubts(changed)
+        )
+
+    assert not wrong(mib * MIB)
+    assert wrong(mib * MIB * 1000 // 1024)
+    assert wrong(mib * 10**6)
+
+
 def _limit_names(device: Device) -> list[str]:
     return [key for key, value in vars(device.limits).items() if value]
 

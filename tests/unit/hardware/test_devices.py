@@ -76,19 +76,93 @@ def test_other_names(name: str, expected: str) -> None:
         ({"kind": "cuda", "tag": "nvidia/geforce-rtx-3090"}, "rtx-3090"),
         ({"kind": "cuda", "tag": "nvidia/nvidia-a100"}, "a100-80-sxm"),
         ({"kind": "hip", "mcpu": "gfx942"}, "mi300x"),
-        ({"kind": "llvm"}, "x86-avx2"),
         ({"kind": "llvm", "mcpu": "skylake-avx512"}, "x86-avx512"),
         ({"kind": "llvm", "mtriple": "aarch64-linux-gnu"}, "arm-neoverse"),
+        ({"kind": "rocm", "mcpu": "gfx90a"}, "mi250x"),
+        ({"kind": "cuda", "arch": "sm_120f"}, "rtx-5090"),
+        ({"kind": "cuda", "arch": "sm_86", "model": "rtx-3080"}, "rtx-3080"),
+        ({"kind": "cuda", "arch": "sm_86", "tag": "nvidia/nvidia-a40"}, "a40"),
+        ({"kind": "metal", "tag": "apple/m1-gpu-restricted"}, "apple-m1"),
+        ({"kind": "llvm", "mcpu": "znver4"}, "x86-avx512"),
+        ({"kind": "llvm", "mcpu": "graniterapids"}, "x86-avx512"),
+        ({"kind": "llvm", "mcpu": "emeraldrapids"}, "x86-avx512"),
+        ({"kind": "llvm", "mcpu": "tigerlake"}, "x86-avx512"),
+        ({"kind": "llvm", "mcpu": "rocketlake"}, "x86-avx512"),
+        ({"kind": "llvm", "mcpu": "x86-64-v4"}, "x86-avx512"),
+        ({"kind": "llvm", "mcpu": "alderlake"}, "x86-avx2"),
+        ({"kind": "llvm", "mattr": ["+avx512f"]}, "x86-avx512"),
+        ({"kind": "llvm", "mcpu": "neoverse-v1", "mtriple": "aarch64-linux-gnu"}, "arm-neoverse"),
         ({"kind": "hip", "mcpu": "gfx950"}, "mi355x"),
-        ({"kind": "metal"}, "apple-m2"),
-        ({"kind": "cuda"}, None),
-        ({"kind": "cuda", "arch": "sm_10"}, None),
-        ({}, None),
     ],
 )
-def test_device_of_a_target(target: dict[str, str], expected: str | None) -> None:
+def test_device_of_a_target(target: dict[str, str], expected: str) -> None:
     device = for_target(target)
-    assert (device.id if device else None) == expected
+    assert device is not None
+    assert device == load(device.id)
+    assert device.id == expected
+
+
+@pytest.mark.parametrize("target", [{"kind": "cuda"}, {"kind": "vulkan"}, {}])
+def test_a_target_may_leave_the_device_open(target: dict[str, str]) -> None:
+    assert for_target(target) is None
+
+
+@pytest.mark.parametrize(
+    ("target", "expected", "caveat"),
+    [
+        ({"kind": "cuda", "arch": "sm_87"}, "rtx-3090", "no device for this target (cuda, sm_87)"),
+        ({"kind": "cuda", "arch": "sm_10"}, "p100-pcie", "no device for this target (cuda, sm_10)"),
+        ({"kind": "cuda", "arch": "sm_103a"}, "b200", "no device for this target"),
+        ({"kind": "rocm", "mcpu": "gfx908"}, "mi250x", "no device for this target (rocm, gfx908)"),
+        ({"kind": "rocm", "mcpu": "gfx1100"}, "mi355x", "no device for this target"),
+        ({"kind": "rocm"}, "mi300x", "the target rocm names no chip"),
+        ({"kind": "llvm"}, "x86-avx2", "the target names no mcpu: LLVM compiles for SSE2"),
+        ({"kind": "llvm", "mtriple": "x86_64-linux-gnu"}, "x86-avx2", "the target names no mcpu"),
+        ({"kind": "metal"}, "apple-m2", "the target metal names no chip"),
+        (
+            {"kind": "cuda", "tag": "nvidia/geforce-rtx-3090-ti", "arch": "sm_86"},
+            "rtx-3090",
+            "geforce-rtx-3090-ti is not in the catalogue",
+        ),
+        (
+            {"kind": "cuda", "tag": "nvidia/nvidia-a10g", "arch": "sm_86"},
+            "a10",
+            "nvidia-a10g is not in the catalogue",
+        ),
+        (
+            {"kind": "cuda", "tag": "nvidia/jetson-orin-nano", "arch": "sm_87"},
+            "rtx-3090",
+            "no device for this target (cuda, sm_87, jetson-orin-nano)",
+        ),
+        ({"kind": "llvm", "mtriple": "wasm32-unknown-unknown"}, "x86-avx2", "no device for this"),
+        ({"kind": "llvm", "mtriple": "riscv64-linux-gnu"}, "x86-avx2", "no device for this target"),
+        ({"kind": "llvm", "mcpu": "sifive-u74"}, "x86-avx2", "no device for this target"),
+        ({"kind": "llvm", "mcpu": "nehalem"}, "x86-avx2", "no device for this target (llvm, neha"),
+        ({"kind": "llvm", "mtriple": "armv7l-linux-gnueabihf"}, "arm-neoverse", "no device for"),
+        ({"kind": "llvm", "mcpu": "neoverse-n2"}, "arm-neoverse", "no device for this target"),
+        ({"kind": "c", "mcpu": "cortex-m7"}, "arm-neoverse", "no device for this target"),
+        ({"kind": "hexagon"}, "x86-avx2", "no device for this target (hexagon)"),
+    ],
+)
+def test_a_target_that_the_catalogue_lacks_is_told(
+    target: dict[str, str], expected: str, caveat: str
+) -> None:
+    device = for_target(target)
+    assert device is not None
+    assert device.id == expected
+    (added,) = device.caveats[len(load(expected).caveats) :]
+    assert added.startswith(caveat)
+    assert expected in added
+
+
+def test_the_cores_of_a_target_are_those_of_its_device() -> None:
+    device = for_target({"kind": "llvm", "mcpu": "skylake-avx512", "num-cores": 4})
+    assert device is not None
+    whole = load("x86-avx512")
+    assert device.sm_count == 4
+    ratio = device.peaks["fp32"].flop_per_s / whole.peaks["fp32"].flop_per_s
+    assert ratio == pytest.approx(4 / whole.sm_count)
+    assert any("num-cores" in text for text in device.caveats)
 
 
 def test_an_unknown_name_says_what_is_known() -> None:
