@@ -6,7 +6,7 @@ import pytest
 
 from support.kernels import launched, leaves
 from tirlens.model.gpu.compiler.predication import predicate_instructions
-from tirlens.model.gpu.mapping.active_threads import count_active_threads
+from tirlens.model.gpu.mapping.active_threads import find_activity
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Arith, Barrier, Branch, Buffer, Expr, Loop, Node, Store
 
@@ -100,7 +100,7 @@ def test_who_is_active_where_the_first_block_is_not() -> None:
     around = (EnclosingLoop("bx", "grid", 64), EnclosingLoop("tx", "block", 256, "threadIdx.x"))
     place = LoopContext(around, {"bx": (0, 63), "tx": (0, 255)}, {})
     inside = place.under_condition(("and", (">", "bx", 0), ("<", "tx", 64)))
-    assert count_active_threads(inside, 256) == 64
+    assert find_activity(inside, 256).threads == 64
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_how_many_threads_are_active_is_an_average_over_blocks(
 ) -> None:
     around = (EnclosingLoop("bx", "grid", blocks), EnclosingLoop("tx", "block", 256, "threadIdx.x"))
     place = LoopContext(around, {"bx": (0, blocks - 1), "tx": (0, 255)}, {})
-    assert count_active_threads(place.under_condition(condition), 256) == pytest.approx(
+    assert find_activity(place.under_condition(condition), 256).threads == pytest.approx(
         threads, abs=1
     )
 
@@ -142,6 +142,6 @@ def test_how_many_threads_are_active_is_an_average_over_turns(
 ) -> None:
     around = (EnclosingLoop("tx", "block", 256, "threadIdx.x"), EnclosingLoop("k", "serial", 8))
     place = LoopContext(around, {"tx": (0, 255), "k": (0, 7)}, {})
-    assert count_active_threads(place.under_condition(condition), 256) == pytest.approx(
+    assert find_activity(place.under_condition(condition), 256).threads == pytest.approx(
         threads, abs=1
     )

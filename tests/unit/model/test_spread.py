@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.mapping.active_threads import count_active_threads
+from tirlens.model.gpu.mapping.active_threads import find_activity
 from tirlens.model.gpu.mapping.thread_mapping import map_to_threads
 from tirlens.model.tree.context import EnclosingLoop, LoopContext, PathStep
 from tirlens.model.tree.thread_mapping import MemoryRequest, ThreadMapping
@@ -129,8 +129,8 @@ def test_bank_conflicts(columns: int, index: tuple[Expr, ...], lanes: int, passe
 
 def test_roles_have_their_own_threads() -> None:
     place = tile_place(4, conditions=(("not", ("<", "tx", 128)), ("==", "bx", 0)))
-    assert count_active_threads(place, THREADS) == 128
-    assert count_active_threads(tile_place(4), THREADS) == THREADS
+    assert find_activity(place, THREADS).threads == 128
+    assert find_activity(tile_place(4), THREADS).threads == THREADS
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_roles_have_their_own_threads() -> None:
     ],
 )
 def test_blocks_in_which_some_work_tell_how_many_threads_do(condition: Expr, threads: int) -> None:
-    assert count_active_threads(tile_place(4, conditions=(condition,)), THREADS) == threads
+    assert find_activity(tile_place(4, conditions=(condition,)), THREADS).threads == threads
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,8 @@ def unit_busy_times(item: StatementCost, device: Device) -> dict[str, float]:
     out: dict[str, float] = {}
     issued = 0.0
     arith = item.arith
-    # An instruction of a partial warp takes as long as one of a full warp.
-    whole = WARP / item.context.first_warp_lanes
+    # An instruction of one lane takes as long as one of a full warp.
+    whole = WARP / item.lanes
     for name, flop in arith.flop_by_class.items():
         if name.startswith("tensor."):
             # A matrix instruction with few rows leaves a part of the tensor core idle.
@@ -111,10 +111,9 @@ def unit_busy_times(item: StatementCost, device: Device) -> dict[str, float]:
         elif unit == "shuffle":
             _add(out, "shared", instructions / (WARP * device.sm_count * device.clock_hz))
     requests = leaf_requests(item, device)
-    issued += requests.instructions * WARP + item.skipped_instructions * whole
+    issued += requests.instructions * WARP + item.skipped_instructions
     integers = (
-        item.index_instructions * requests.max_instructions * WARP
-        + item.predicate_instructions * whole
+        item.index_instructions * requests.max_instructions * WARP + item.predicate_instructions
     )
     if integers:
         issued += integers

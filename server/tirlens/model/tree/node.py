@@ -15,7 +15,7 @@ from tirlens_worker.facts import Branch, Loop, Statement, While
 
 from ..counting.kernel_counts import NodeCount
 from ..counting.operation_classes import OperationTotals
-from .context import LoopContext
+from .context import WARP, LoopContext
 from .thread_mapping import NO_MAPPING, ThreadMapping
 from .traits import Registers, Traits, body_traits, registers_of, statement_traits
 
@@ -68,7 +68,9 @@ class CostNode:
     children
         The nodes inside; of a branch those of both sides (see `branch_sides`).
     threads
-        The threads of a block that execute it, on average.
+        The threads of a block that execute it, over the blocks and iterations in which some do.
+    lanes
+        The active lanes of a warp that executes it, on average.
     """
 
     source: Loop | Branch | While | Statement
@@ -76,6 +78,7 @@ class CostNode:
     context: LoopContext
     children: tuple[CostNode, ...] = ()
     threads: int = 1
+    lanes: float = WARP
 
     def leaves(self) -> tuple[StatementCost, ...]:
         """The statements inside, in program order."""
@@ -163,11 +166,11 @@ class StatementCost(CostNode):
     index_instructions
         Integer instructions of one thread for the addresses of one execution.
     predicate_instructions
-        Integer instructions of threads for the predicates of its loads, and of the branch that it
-        is the first statement of.
+        Integer instructions for the predicates of its loads, and of the branch that it is the first
+        statement of: 32 for each one of a warp.
     skipped_instructions
-        Control instructions: loop control, barriers, branches, and
-        those of warps without an active lane.
+        Control instructions, 32 for each one of a warp: loop control, barriers, branches, and those
+        of warps without an active lane.
     reaching_threads
         The threads of a block that reach the branch that it is the first statement of.
     traffic

@@ -36,9 +36,10 @@ class MemoryRequest:
     merged_iterations
         Iterations of the program that read what one instruction loads.
     lanes
-        Active lanes; fewer than 32 in a small block or tile.
+        Active lanes on average; fewer than 32 in a small block or tile, and under conditions.
     lane_offsets
-        The first element of each active lane, relative to a line of memory.
+        The first element of each active lane, relative to a line of memory, in the warp of which
+        sectors, lines and wavefronts are.
     """
 
     vector: float
@@ -46,7 +47,7 @@ class MemoryRequest:
     wavefronts: float
     merged_iterations: float = 1.0
     lines: float = 0.0
-    lanes: int = WARP
+    lanes: float = WARP
     lane_offsets: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -56,8 +57,13 @@ class MemoryRequest:
 
     @property
     def elements_per_warp(self) -> float:
-        """Element accesses of the program that one instruction of a warp serves."""
+        """Element accesses of the program that one instruction of a warp serves, on average."""
         return self.elements_per_thread * self.lanes
+
+    @property
+    def sector_elements(self) -> float:
+        """Element accesses of the program that the `sectors` serve."""
+        return self.elements_per_thread * len(self.lane_offsets)
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,21 @@ from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Let
 
 from .context import CONCURRENT_KINDS
-from .node import BranchCost, CostNode
+from .node import BranchCost, CostNode, LoopCost
 
 
 def mean_trip_count(node: CostNode) -> float:
-    """The iterations of a loop each time that it is entered, on average."""
+    """The iterations of a block's loop each time that it is entered, on average.
+
+    They are those of the longest of its threads, which the others wait for.
+    """
     count = node.count
     if count.iterations is not None and count.executions:
-        return max(count.iterations / count.executions, 0.0)
+        of_threads = max(count.iterations / count.executions, 0.0)
+        is_sequential = isinstance(node, LoopCost) and node.source.kind not in CONCURRENT_KINDS
+        if is_sequential and node.children:
+            return of_threads * node.threads / node.children[0].threads
+        return of_threads
     return float(count.trips or 1)
 
 

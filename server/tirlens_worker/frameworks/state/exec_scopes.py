@@ -122,7 +122,8 @@ class ExecScopes:
         present = tuple(scope for scope in range(WARPGROUP, CTA_IN_PAIR) if scope in self._indices)
         if not present:
             return nodes
-        inside = [one for scope in present for one in self._indices[scope]]
+        # The first axis of a scope is its fastest one: ``x, y = T.thread_id([32, 4])``.
+        inside = [one for scope in present for one in reversed(self._indices[scope])]
         if not self._thread and present in _NESTS and len(inside) <= len(_WITHIN):
             for tag, one in zip(_WITHIN, reversed(inside)):
                 nodes = (bound_loop(one.name, tag, _extent(one), nodes, one.sites),)

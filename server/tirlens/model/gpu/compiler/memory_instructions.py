@@ -101,7 +101,8 @@ def _issue_request(
         vector = join_shared_accesses(access, leaf.source, buffer, leaf.context)
         if vector > 1:
             is_load = access.mode == "read"
-            request = memory_request(request.lane_offsets, vector, buffer, True, is_load)
+            joined = memory_request(request.lane_offsets, vector, buffer, True, is_load)
+            request = replace(joined, lanes=request.lanes)
     iterations = reads_per_load(access, leaf.source, buffer, leaf.context, store_loops)
     return replace(request, merged_iterations=iterations) if iterations > 1 else request
 

@@ -35,8 +35,8 @@ from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Barrier, Expr, Loop
 
 from ...constants import constant
-from ...tree.context import LoopContext
-from ...tree.node import CostNode, StatementCost, leaves_of
+from ...tree.context import WARP, LoopContext
+from ...tree.node import BranchCost, CostNode, StatementCost, leaves_of
 from .address_arithmetic import ZERO_INSTRUCTIONS, multi_instruction_terms, term_instructions
 
 COMPARISON_INSTRUCTIONS = constant(
@@ -106,11 +106,7 @@ PARTIAL_UNROLL_ITERATIONS = constant(
 
 
 def add_branch_instructions(
-    sides: tuple[CostNode, ...],
-    evaluations: int,
-    condition: Expr,
-    context: LoopContext,
-    threads: int,
+    sides: tuple[CostNode, ...], branch: BranchCost
 ) -> tuple[CostNode, ...]:
     """The sides of a branch, with its predicate and skipped instructions on the first statement.
 
@@ -118,33 +114,36 @@ def add_branch_instructions(
     ----------
     sides
         The cost nodes of both sides.
-    evaluations
-        Executions of the branch by threads, over the launch.
-    condition, place
-        The condition, and the loop context of the branch.
-    threads
-        Threads of a block that reach the branch.
+    branch
+        The branch.
 
     Notes
     -----
     Tile statements are left out: which of their elements the compiler separates is not known.
     """
     leaves = leaves_of(sides)
+    context, evaluations = branch.context, branch.count.executions or 0
     if not evaluations or not leaves or any(leaf.source.per != "thread" for leaf in leaves):
         return sides
     taken = max(side.count.executions or 0 for side in sides)
-    always = taken == evaluations and _depends_on_loops_only(context.resolve(condition), context)
-    predicates = 0.0 if always else evaluations * predicate_instructions(condition, context)
+    always = taken == evaluations and _depends_on_loops_only(
+        context.resolve(branch.source.condition), context
+    )
+    issued = issued_lanes(branch, evaluations)
+    predicates = 0.0
+    if not always:
+        predicates = issued * predicate_instructions(branch.source.condition, context)
     body = sum(map(_statement_instructions, leaves))
     skipped = 0.0
     if taken and body <= MAX_PREDICATED_INSTRUCTIONS * taken:
-        skipped = body / taken * max(evaluations - taken, 0)
+        executed = sum(issued_lanes(leaf, _statement_instructions(leaf)) for leaf in leaves)
+        skipped = max(body / taken * issued - executed, 0.0)
     elif taken and context.sequential_iterations > 1:
-        skipped = BRANCH_INSTRUCTIONS * evaluations
+        skipped = BRANCH_INSTRUCTIONS * issued
     return _change_first_statement(
         sides,
         lambda leaf: leaf.add_control_instructions(
-            predicate=predicates, skipped=skipped, reaching_threads=threads
+            predicate=predicates, skipped=skipped, reaching_threads=branch.threads
         ),
     )
 
@@ -164,7 +163,10 @@ def add_loop_instructions(
     meets = any(isinstance(leaf.source, Barrier) for leaf in leaves)
     each = LOOP_INSTRUCTIONS / (1 if meets and not constant else PARTIAL_UNROLL_ITERATIONS)
     return _change_first_statement(
-        body, lambda leaf: leaf.add_control_instructions(skipped=each * iterations)
+        body,
+        lambda leaf: leaf.add_control_instructions(
+            skipped=issued_lanes(body[0], each * iterations)
+        ),
     )
 
 
@@ -188,7 +190,12 @@ def load_predicate_instructions(leaf: StatementCost) -> float:
     each = sum(
         predicate_instructions(condition, context) + ZERO_INSTRUCTIONS for condition in plain
     )
-    return each * (count.executions or 0)
+    return each * issued_lanes(leaf, count.executions or 0)
+
+
+def issued_lanes(node: CostNode, instructions: float) -> float:
+    """32 for each instruction of a warp, of `instructions` of the threads that execute a node."""
+    return instructions * WARP / node.lanes
 
 
 def _change_first_statement(

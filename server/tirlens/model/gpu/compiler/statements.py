@@ -23,6 +23,7 @@ from .memory_instructions import has_matrix_layout, issue_requests
 from .predication import (
     add_branch_instructions,
     add_loop_instructions,
+    issued_lanes,
     load_predicate_instructions,
 )
 
@@ -77,10 +78,7 @@ def _compile_body(
             sides = [_compile_body(side, kernel, known) for side in branch_sides(node)]
             children = add_branch_instructions(
                 (*sides[0], *sides[1]),
-                node.count.executions or 0,
-                node.source.condition,
-                node.context,
-                node.threads,
+                node,
             )
             new = node.with_children(children)
         else:
@@ -166,4 +164,4 @@ def _address_instructions(
 def _barrier_instructions(leaf: StatementCost) -> float:
     """Instructions of a barrier: one of each thread."""
     is_of_threads = isinstance(leaf.source, Barrier) and leaf.source.per == "thread"
-    return float(leaf.count.executions or 0) if is_of_threads else 0.0
+    return issued_lanes(leaf, leaf.count.executions or 0) if is_of_threads else 0.0

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +27,7 @@ from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
 from ...tree.context import NO_STORE_LOOPS, WARP, LoopContext, StoreLoops, dtype_bytes
 from ...tree.thread_mapping import NO_MAPPING, MemoryRequest, ThreadMapping, memory_space
+from .active_threads import divides_lanes, find_activity, fullest_warp
 from .lane_offsets import IntArray, drop_uniform_loads, element_offsets
 from .memory_requests import MAX_INSTRUCTION_BYTES, memory_request
 from .vectorization import (
@@ -56,6 +57,7 @@ def map_to_threads(
     written: StoreLoops = NO_STORE_LOOPS,
     framework: str = "tvm",
     operands: frozenset[str] = frozenset(),
+    lanes: float | None = None,
 ) -> ThreadMapping:
     """The thread mapping of a statement.
 
@@ -78,6 +80,8 @@ def map_to_threads(
     operands
         The tiles of which products read their operands.  tilelang swizzles these in shared memory
         and no others (``src/op/gemm.cc``, ``InferLayout``).
+    lanes
+        The active lanes of a warp on average; by default those of the first warp.
     """
     accesses = statement.accesses
     if not accesses and not statement.arith:
@@ -94,7 +98,7 @@ def map_to_threads(
     if statement.per == "thread":
         planned = framework == "tilelang"
         vectors = explicit_vectors(statement, context, buffers, planned, widest)
-        return _map_per_thread(statement, context, buffers, vectors, serial)
+        return _map_per_thread(statement, context, buffers, vectors, serial, threads, lanes)
     matrix = any(access.buffer in fragments for access in accesses)
     if matrix:
         # A thread holds two neighbouring elements of a row of a matrix instruction's result.
@@ -131,10 +135,13 @@ def _map_per_thread(
     buffers: Mapping[str, Buffer],
     vectors: Sequence[int],
     serial: bool,
+    threads: int,
+    lanes: float | None,
 ) -> ThreadMapping:
     """The mapping of a statement of single threads, with the vectors of the program."""
-    env = context.first_warp_values
-    threads = any(loop.kind == "block" and loop.tag for loop in context.loops)
+    has_threads = any(loop.kind == "block" and loop.tag for loop in context.loops)
+    warp = fullest_warp(context)
+    sequential = context.sequential_trip_counts.keys()
     out: list[MemoryRequest | None] = []
     widest = 1
     for access, along in zip(statement.accesses, vectors, strict=True):
@@ -146,14 +153,23 @@ def _map_per_thread(
         limit = max(int(MAX_INSTRUCTION_BYTES / dtype_bytes(buffer.dtype)), 1)
         vector = min(max(access.lanes, 1) * along, limit)
         request = start = None
-        if threads:
+        active, active_lanes = warp, lanes
+        guard = access.guard
+        if guard is not None and divides_lanes(guard, context, sequential):
+            active = fullest_warp(context, guard)
+            active_lanes = find_activity(context.under_condition(guard), threads).lanes
+        env = {**context.first_values, **active}
+        if has_threads:
             uniform = drop_uniform_loads(access, context, buffers, env)
             start = element_offsets(uniform, buffer, context, env)
         if start is not None:
             widest = max(widest, vector)
-            starts = start.tolist() if start.ndim else [start.item()] * context.first_warp_lanes
+            number = next((len(values) for values in active.values()), WARP)
+            starts = start.tolist() if start.ndim else [start.item()] * number
             loads = access.mode == "read"
             request = memory_request(starts, vector, buffer, written=True, loads=loads)
+            if active_lanes is not None and active_lanes != request.lanes:
+                request = replace(request, lanes=active_lanes)
         out.append(request)
     return ThreadMapping(widest, 1.0, serial, tuple(out))
 

@@ -16,6 +16,7 @@ from tirlens_worker.facts import (
     Let,
     Loop,
     Statement,
+    While,
 )
 
 from ...counting.kernel_counts import Counts, NodeCount
@@ -39,7 +40,7 @@ from ...tree.node import (
     replace_leaves,
 )
 from ...tree.thread_mapping import ThreadMapping, register_statement_key
-from .active_threads import count_active_threads
+from .active_threads import ThreadActivity, find_activity
 from .memory_requests import MAX_INSTRUCTION_BYTES
 from .thread_mapping import map_to_threads
 from .tile_layouts import set_row_vectors
@@ -76,7 +77,8 @@ def map_threads(
         find_store_loops(facts.body),
         facts.framework,
     )
-    nodes = _map_body(counts.root, kernel_context(bindings), block, block.threads)
+    context = kernel_context(bindings)
+    nodes = _map_body(counts.root, context, block, find_activity(context, block.threads))
     return set_row_vectors(nodes, buffers)
 
 
@@ -99,20 +101,21 @@ class _Block:
         self,
         statement: Statement,
         context: LoopContext,
-        threads: int,
+        activity: ThreadActivity,
         widest: int = MAX_INSTRUCTION_BYTES,
     ) -> ThreadMapping:
-        """The mapping of a statement to the `threads` that execute it."""
+        """The mapping of a statement to the threads that execute it."""
         return map_to_threads(
             statement,
             context,
             self.buffers,
-            threads,
+            activity.threads,
             self.accumulators,
             widest,
             self.store_loops,
             self.framework,
             self.operands,
+            activity.lanes,
         )
 
 
@@ -131,9 +134,9 @@ def _find_operands(counts: Counts) -> Iterator[str]:
 
 
 def _map_body(
-    counts: Sequence[NodeCount], context: LoopContext, block: _Block, threads: int
+    counts: Sequence[NodeCount], context: LoopContext, block: _Block, activity: ThreadActivity
 ) -> tuple[CostNode, ...]:
-    """The cost nodes of a body that `threads` of a block execute."""
+    """The cost nodes of a body that the threads of `activity` execute."""
     nodes: list[CostNode] = []
     # Register-only statements by their operations: copies of unrolled code share their mapping.
     equal: dict[object, StatementCost] = {}
@@ -143,22 +146,27 @@ def _map_body(
             context = context.with_let(source)
             equal = {}
         elif isinstance(source, Statement):
-            nodes.append(_map_statement(source, count, context, block, threads, equal))
+            nodes.append(_map_statement(source, count, context, block, activity, equal))
         elif isinstance(source, Branch):
             sides = tuple(_map_sides(source, count.children, context, block))
-            nodes.append(BranchCost(source, count, context, sides, threads))
+            nodes.append(BranchCost(source, count, context, sides, *activity))
         else:
             inside = body_context(count, context)
-            active = threads
-            if isinstance(source, Loop) and source.kind == "block":
-                active = count_active_threads(inside, block.threads)
+            active = find_activity(inside, block.threads) if _changes_activity(source) else activity
             body = _map_body(count.children, inside, block, active)
             if isinstance(source, Loop):
                 body = _unify_vectors(source, body, context, block)
-                nodes.append(LoopCost(source, count, context, body, threads))
+                nodes.append(LoopCost(source, count, context, body, *activity))
             else:
-                nodes.append(WhileCost(source, count, context, body, threads))
+                nodes.append(WhileCost(source, count, context, body, *activity))
     return tuple(nodes)
+
+
+def _changes_activity(loop: Loop | While) -> bool:
+    """Whether the threads that execute a loop's body may be others than those that reach it."""
+    return isinstance(loop, Loop) and (
+        loop.kind == "block" or not (isinstance(loop.start, int) and isinstance(loop.extent, int))
+    )
 
 
 def _map_sides(
@@ -172,7 +180,7 @@ def _map_sides(
     ):
         if side:
             inside = context.under_condition(condition)
-            yield from _map_body(side, inside, block, count_active_threads(inside, block.threads))
+            yield from _map_body(side, inside, block, find_activity(inside, block.threads))
 
 
 def _map_statement(
@@ -180,10 +188,10 @@ def _map_statement(
     count: NodeCount,
     context: LoopContext,
     block: _Block,
-    threads: int,
+    activity: ThreadActivity,
     equal: dict[object, StatementCost],
 ) -> StatementCost:
-    """The cost node of a statement that `threads` of a block execute.
+    """The cost node of a statement that the threads of `activity` execute.
 
     `equal` has earlier register-only statements of the same context, and receives this one.
     """
@@ -206,8 +214,9 @@ def _map_statement(
         read_bytes=read_bytes,
         write_bytes=write_bytes,
         shared_bytes=shared_bytes,
-        mapping=block.map_to_threads(statement, context, threads),
-        threads=threads,
+        mapping=block.map_to_threads(statement, context, activity),
+        threads=activity.threads,
+        lanes=activity.lanes,
         accumulators=block.accumulators,
     )
     if key is not None:
@@ -252,7 +261,8 @@ def _limit_vector(
 ) -> StatementCost:
     mapping = leaf.mapping
     if mapping.vector > widest:
-        limited = block.map_to_threads(leaf.source, leaf.context, leaf.threads, widest)
+        activity = ThreadActivity(leaf.threads, leaf.lanes)
+        limited = block.map_to_threads(leaf.source, leaf.context, activity, widest)
         mapping = replace(limited, unlimited_vector=mapping.unlimited_vector or mapping.vector)
     if serial is not None and serial != mapping.is_serial:
         mapping = replace(mapping, is_serial=serial)

@@ -161,5 +161,5 @@ def _sector_ratio(entry: GlobalAccess) -> float | None:
     for access, requests in zip(entry.node.source.accesses, mapping.requests, strict=True):
         if access is entry.access and requests is not None:
             size = dtype_bytes(entry.buffer.dtype)
-            return requests.sectors * SECTOR_BYTES / (requests.elements_per_warp * size)
+            return requests.sectors * SECTOR_BYTES / (requests.sector_elements * size)
     return None
