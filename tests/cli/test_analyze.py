@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from support.sarif_upload import assert_uploadable
 from tirlens.cli import main
 
 pytestmark = pytest.mark.slow
@@ -223,6 +224,7 @@ def test_table_csv_markdown_and_sarif(analyze: Any, tvm_python: Path, tmp_path: 
     run = json.loads(target.read_text())["runs"][0]
     assert run["tool"]["driver"]["name"] == "tirlens"
     assert {"cost"} <= {result["ruleId"] for result in run["results"]}
+    assert_uploadable(json.loads(target.read_text()))
 
 
 def test_advice_comes_with_its_edit(analyze: Any, tvm_python: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from support.sarif_upload import assert_uploadable
 from tirlens.cli import main
 
 COMMON = "ROWS = 4096\nTIMES = 1\n"
@@ -183,4 +184,6 @@ def test_the_documented_step_as_it_is_written(tmp_path: Path, tvm_python: Path) 
     (annotation,) = [line for line in done.stdout.splitlines() if line.startswith("::error ")]
     assert annotation.startswith("::error file=kernels/k.py,line=")
     assert "first" in (clone / "cost.md").read_text()
-    assert json.loads((clone / "cost.sarif").read_text())["runs"][0]["results"]
+    log = json.loads((clone / "cost.sarif").read_text())
+    assert log["runs"][0]["results"]
+    assert_uploadable(log)

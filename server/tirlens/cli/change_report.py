@@ -274,6 +274,7 @@ def _sarif(report: ChangeReport) -> dict[str, Any]:
             explanation(change),
             change.path,
             _annotated_span(change),
+            change.name,
         )
         for change in report.refused
     ]
