@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+
+from tirlens import file_reader
+from tirlens.file_reader import FileRefusedError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -24,7 +24,6 @@ _DEEP_KEY = re.compile(
 )
 
 _Value = TypeVar("_Value")
-_blocked: dict[str, threading.Thread] = {}
 
 
 class TomlError(ValueError):
@@ -44,8 +43,10 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
     """
     try:
         text = _read(path).decode("utf-8").replace("\r\n", "\n")
-    except (FileNotFoundError, TomlError):
+    except FileNotFoundError:
         raise
+    except FileRefusedError as error:
+        raise TomlError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise TomlError(f"{path}: is not UTF-8: {error.reason}") from error
     except OSError as error:
@@ -67,57 +68,19 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _read(path: Path) -> bytes:
-    # Before it is opened: to open a device can have effects.
-    _check_regular(path, path.stat())
-    with open(path, "rb", opener=_open_without_waiting) as file:
-        _check_regular(path, os.fstat(file.fileno()))
-        content = file.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
-        raise TomlError(f"{path}: is larger than {MAX_BYTES >> 20} MiB")
-    return content
-
-
-def _check_regular(path: Path, status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise TomlError(f"{path}: is no regular file")
-
-
-def _open_without_waiting(name: str, flags: int) -> int:
-    # The file may have become a named pipe since, which is waited for.
-    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+    # The deadline is that of all the files that one reader opens: see `read_in_time`.
+    return file_reader.read_bytes(path, MAX_BYTES, limit_s=None)
 
 
 def read_in_time(read: Callable[[], _Value], path: str) -> _Value:
-    """What `read` returns, if it does within `DEADLINE_S`.
-
-    A network file system may not answer for minutes. The thread that waits for it cannot be ended:
-    while it waits, the same `path` is not read again.
+    """What `read` returns, if it does within `DEADLINE_S`; see `file_reader.within`.
 
     Raises
     ------
     TomlError
         `read` has not returned in time.
     """
-    late = TomlError(f"{path}: was not read within {DEADLINE_S:g} s")
-    blocked = _blocked.get(path)
-    if blocked is not None and blocked.is_alive():
-        raise late
-    returned: list[_Value] = []
-    raised: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            returned.append(read())
-        except BaseException as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=run, name="toml", daemon=True)
-    thread.start()
-    thread.join(DEADLINE_S)
-    if thread.is_alive():
-        _blocked[path] = thread
-        raise late
-    _blocked.pop(path, None)
-    if raised:
-        raise raised[0]
-    return returned[0]
+    try:
+        return file_reader.within(DEADLINE_S, read, path)
+    except FileRefusedError as error:
+        raise TomlError(f"{path}: {error.strerror}") from error

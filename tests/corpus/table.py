@@ -33,7 +33,7 @@ from tirlens.collector import scan_new_objects_only
 from tirlens.hardware import load
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
-from tirlens.repository import Repository, root_of
+from tirlens.repository import SearchClient, root_of, with_calls
 from tirlens.source import SourceFile
 
 Row = dict[str, Any]
@@ -60,7 +60,7 @@ async def _analyse(arguments: argparse.Namespace, rows: dict[str, Row]) -> None:
         paths = sorted(random.Random(0).sample(paths, arguments.sample))
     interpreter = worker_client.find_interpreter(paths[0], setting=arguments.python)
     client = worker_client.WorkerClient(interpreter)
-    repositories: dict[Path, Repository] = {}
+    searches = SearchClient()
     try:
         for number, path in enumerate(paths):
             text = _text(path)
@@ -69,7 +69,7 @@ async def _analyse(arguments: argparse.Namespace, rows: dict[str, Row]) -> None:
                 continue
             _say(f"\r{number + 1}/{len(paths)} {path.name[:60]:60}")
             is_warm = number % arguments.warm_every == 0
-            row = await _row(client, repositories, path, text, arguments, is_warm)
+            row = await _row(client, searches, path, text, arguments, is_warm)
             rows[str(path)] = {"file": str(path), "digest": digest, **row}
             if arguments.rows:
                 with Path(arguments.rows).open("a") as stream:
@@ -98,7 +98,7 @@ def _text(path: Path) -> str:
 
 async def _row(
     client: worker_client.WorkerClient,
-    repositories: dict[Path, Repository],
+    searches: SearchClient,
     path: Path,
     text: str,
     arguments: argparse.Namespace,
@@ -108,7 +108,7 @@ async def _row(
 
     async def analyse(text: str) -> tuple[FileReport, SourceFile, float, float]:
         began = time.perf_counter()
-        found = _with_calls(repositories, source.read(text), path)
+        found = _with_calls(searches, source.read(text), path)
         searched = time.perf_counter()
         request = pipeline.analysis_request(1, str(path), text, found, options)
         result = await client.analyze(request)
@@ -139,14 +139,11 @@ async def _row(
     }
 
 
-def _with_calls(repositories: dict[Path, Repository], found: SourceFile, path: Path) -> SourceFile:
+def _with_calls(client: SearchClient, found: SourceFile, path: Path) -> SourceFile:
     root = root_of(path)
     if root is None:
         return found
-    if root not in repositories:
-        repositories[root] = Repository(root)
-        repositories[root].refresh()
-    return repositories[root].with_calls(found, path)
+    return with_calls(found, path, root, lambda targets: client.search(root, targets))
 
 
 def _kernel(report: KernelReport, memory_bytes: int | None) -> Row:

@@ -11,6 +11,8 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
+from tirlens.file_reader import FileRefusedError, read_bytes
+
 SCHEMA_VERSION = 1
 _MAX_BYTES = 64 << 20
 _MAX_PLACES = 4
@@ -147,9 +149,9 @@ def read(path: Path) -> Capture:
         It cannot be read, or is no capture file of this version.
     """
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise CaptureError(f"{path}: is larger than {_MAX_BYTES >> 20} MiB")
-        data = json.loads(path.read_bytes())
+        data = json.loads(read_bytes(path, _MAX_BYTES))
+    except FileRefusedError as error:
+        raise CaptureError(f"{path}: {error.strerror}") from error
     except OSError as error:
         raise CaptureError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

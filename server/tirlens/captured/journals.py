@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tirlens.captured.file_format import Capture, CapturedCall, merge
+from tirlens.file_reader import read_text
+
+# Of one process; a line is at most some kilobytes.
+_MAX_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def read_journals(folder: Path, device: str, command: str) -> Recorded:
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """The kind and the content of each line; a last line that was cut off is left out."""
-    text = path.read_text("utf-8", "replace")
+    text = read_text(path, _MAX_BYTES, errors="replace")
     for line in text.splitlines()[: None if text.endswith("\n") else -1]:
         yield ("", line) if line.isdigit() else (line[:1], line[2:])
 

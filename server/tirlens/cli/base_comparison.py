@@ -188,7 +188,7 @@ class _Tree:
         self.options = file_analysis.options_of(arguments)
         self._pool = pool
         self._folder = folder / "base"
-        self._calls = CallSearch(pool.say, None, folder / "words.sqlite")
+        self._calls = CallSearch(pool.say, None, pool.searcher, folder / "words.sqlite")
 
     @cached_property
     def _unrestricted(self) -> Options:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tirlens.cli.output import console, stream, write_json
+from tirlens.file_reader import read_text
 from tirlens.hardware import DEFAULT_DEVICE, Device, for_target
 from tirlens.hardware.detect import Match, matches
 from tirlens.ide import labels
@@ -87,7 +88,7 @@ def _plain(match: Match) -> dict[str, Any]:
 
 def _cpu() -> tuple[str, Device]:
     """The name of this machine's CPU, and the generic entry that is nearest to it."""
-    text = _CPUINFO.read_text(encoding="utf-8", errors="replace") if _CPUINFO.is_file() else ""
+    text = read_text(_CPUINFO, errors="replace") if _CPUINFO.is_file() else ""
     lines = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
     values = {key.strip(): value.strip() for key, value in lines.items()}
     name = values.get("model name") or platform.processor() or platform.machine()

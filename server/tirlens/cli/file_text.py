@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tirlens.file_reader import read_bytes
 from tirlens.ide.notebook_file import SUFFIX, NotebookError, NotebookFile, read_notebook
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import Problem
@@ -22,7 +23,7 @@ class FileText:
 def read_file(path: Path) -> FileText:
     """The text of the file `path`."""
     try:
-        content = path.read_bytes().decode("utf-8")
+        content = read_bytes(path).decode("utf-8")
         if path.suffix != SUFFIX:
             return FileText(content)
         notebook = read_notebook(content)

@@ -15,7 +15,7 @@ from tirlens.captured.candidates import CapturedCalls
 from tirlens.captured.names import is_capture
 from tirlens.cli.outcome import print_note
 from tirlens.cli.output import ShowProgress, progress
-from tirlens.repository import Repository, root_of
+from tirlens.repository import SearchClient, root_of, targets_of, with_calls
 from tirlens.source import SourceFile
 from tirlens.worker_client import Interpreter, WorkerClient
 from tirlens.worker_client.analysis_client import OnProgress
@@ -41,6 +41,8 @@ class WorkerPool:
         Number of analyses at a time.
     calls : CallSearch
         The calls of the files' kernels outside of them.
+    searcher : SearchClient
+        Searches calls in repositories.
     """
 
     def __init__(
@@ -48,7 +50,9 @@ class WorkerPool:
     ) -> None:
         self.say = say
         self.jobs = jobs
-        self.calls = CallSearch(say, captures)
+        self.searcher = SearchClient()
+        self.searcher.start()
+        self.calls = CallSearch(say, captures, self.searcher)
         self._loop = asyncio.new_event_loop()
         self._slots = asyncio.Semaphore(jobs)
         self._idle: dict[tuple[object, ...], list[WorkerClient]] = {}
@@ -60,7 +64,7 @@ class WorkerPool:
         """Use the pool for another command, which may come after changes of any file."""
         self.say = say
         self.jobs = jobs
-        self.calls = CallSearch(say, captures)
+        self.calls = CallSearch(say, captures, self.searcher)
         self._slots = asyncio.Semaphore(jobs)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -80,6 +84,7 @@ class WorkerPool:
 
     def close(self) -> None:
         """Give up what is running, and end all workers."""
+        self.searcher.close()
         tasks = asyncio.all_tasks(self._loop)
         for task in tasks:
             task.cancel()
@@ -105,26 +110,30 @@ class WorkerPool:
 class CallSearch:
     """Calls of kernels outside of their files: captured ones, else those of their repository.
 
-    Each repository is read once.
-
     Parameters
     ----------
     say
         Shows a line of progress.
     captures
         These capture files and no others; None for those that are found.
+    client
+        Searches in repositories.
     store
         The file that stores the words of a repository; None for the user's cache folder.
     """
 
     def __init__(
-        self, say: ShowProgress, captures: Sequence[Path] | None, store: Path | None = None
+        self,
+        say: ShowProgress,
+        captures: Sequence[Path] | None,
+        client: SearchClient,
+        store: Path | None = None,
     ) -> None:
         self._say = say
         self._store = store
         self._captured = CapturedCalls(captures)
+        self._client = client
         self._reported: set[str] = set()
-        self._known: dict[Path, Repository] = {}
         self._lock = threading.Lock()
 
     def with_calls(
@@ -136,12 +145,15 @@ class CallSearch:
     ) -> SourceFile:
         """`source` with the calls of its kernels in other files, of the repository at `root`."""
         source = self._captured.with_calls(source, path, root)
+        if not only_captured:
+            source = self._with_repository_calls(source, path, root)
+        problems = (*self._captured.problems.values(), *self._client.problems.values())
         with self._lock:
-            for message in self._captured.problems.values():
+            for message in problems:
                 if message not in self._reported:
                     self._reported.add(message)
                     print_note(message)
-        return source if only_captured else self._with_repository_calls(source, path, root)
+        return source
 
     def depends_on(self, source: SourceFile, path: Path, files: Collection[str]) -> bool:
         """Whether the calls of the kernels of `path` may be others if other files of its
@@ -150,8 +162,10 @@ class CallSearch:
         if any(is_capture(Path(name)) for name in others):
             return True
         root = root_of(path)
-        repository = self._known.get(root) if root is not None else None
-        return repository is not None and repository.depends_on(source, path, others)
+        if root is None:
+            return False
+        targets = [item for item in targets_of(source, path, root) if item is not None]
+        return self._client.depends_on(root, targets, others, self._store)
 
     def _with_repository_calls(
         self, source: SourceFile, path: Path, root: Path | None
@@ -159,12 +173,14 @@ class CallSearch:
         root = root or root_of(path)
         if root is None or not source.kernels:
             return source
-        with self._lock:
-            repository = self._known.get(root)
-            if repository is None:
-                repository = self._known[root] = Repository(root, self._store)
-                repository.refresh(lambda count: self._say(f"{root}: {count} files read"))
-        return repository.with_calls(source, path)
+        return with_calls(
+            source,
+            path,
+            root,
+            lambda targets: self._client.search(
+                root, targets, lambda count: self._say(f"{root}: {count} files read"), self._store
+            ),
+        )
 
 
 @dataclass

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tirlens.file_reader import read_text
 from tirlens.hardware.reader import read_device
 from tirlens.hardware.spec import Device
 from tirlens.hardware.toml_file import DeviceError
@@ -35,7 +36,7 @@ def _headers() -> Mapping[str, Mapping[str, Any]]:
     """
     return {
         identifier: tomllib.loads(
-            (DATA / f"{identifier}.toml").read_text(encoding="utf-8").partition("\n[")[0]
+            read_text(DATA / f"{identifier}.toml", limit_s=None).partition("\n[")[0]
         )
         for identifier in catalogue()
     }

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tirlens.file_reader import read_text
 from tirlens.hardware.known_cores import issue_per_clk, unrolled_instructions
 
 TIMEOUT_S = 3.0
@@ -193,7 +194,7 @@ def _first_processor(text: str) -> dict[str, str]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return read_text(path, errors="replace")
     except OSError:
         return ""
 

@@ -14,12 +14,16 @@ from pathlib import Path
 from typing import Any, cast
 
 import tirlens_worker
+from tirlens.file_reader import digest_of, read_bytes
 from tirlens.pipeline.plan import TRANSIENT_PROBLEMS
 from tirlens.version import __version__
 from tirlens_worker import codec
 from tirlens_worker.protocol import Analyze, Result
 
 _MAX_BYTES = 256 << 20
+# Of one result; what the worker sends is smaller.
+_MAX_RESULT_BYTES = 256 << 20
+_MAX_DEPENDENCY_BYTES = 256 << 20
 _SUFFIX = ".json.z"
 
 
@@ -41,7 +45,7 @@ class ResultStore:
         """The result under `key`; None if there is none that is still valid."""
         path = self._path(key)
         try:
-            data = cast("dict[str, Any]", json.loads(zlib.decompress(path.read_bytes())))
+            data = cast("dict[str, Any]", json.loads(_decompress(path)))
             imports = cast("Mapping[str, str | None]", data["imports"])
             if any(_digest(name) != digest for name, digest in imports.items()):
                 return None
@@ -121,9 +125,22 @@ def _worker_version() -> str:
     return " ".join(f"{path.name} {one.st_mtime_ns} {one.st_size}" for path, one in stamps)
 
 
+def _decompress(path: Path) -> bytes:
+    """The content of an entry.
+
+    Raises:
+        OSError, ValueError, zlib.error: it cannot be read, or is larger than any result.
+    """
+    inflater = zlib.decompressobj()
+    content = inflater.decompress(read_bytes(path, _MAX_RESULT_BYTES), _MAX_RESULT_BYTES)
+    if not inflater.eof:
+        raise ValueError("cut off, or too large")
+    return content
+
+
 def _digest(path: str) -> str | None:
     """The digest of a file's content; None if there is no such file."""
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest() if Path(path).is_file() else None
+        return digest_of(Path(path), _MAX_DEPENDENCY_BYTES) if Path(path).is_file() else None
     except OSError:
         return None

@@ -8,25 +8,30 @@ from tirlens.repository.git import (
     root_of_git,
     text_at,
 )
-from tirlens.repository.repository import Repository, merge_calls, root_of, searched_kernels
-from tirlens.repository.search import find_calls
+from tirlens.repository.kernel_calls import (
+    merge_calls,
+    root_of,
+    searched_kernels,
+    targets_of,
+    with_calls,
+)
+from tirlens.repository.search_client import SearchClient
 from tirlens.repository.search_result import RepositoryCall, Search, Target
-from tirlens.repository.word_index import WordIndex
 
 __all__ = [
     "GitError",
     "GitMissingError",
-    "Repository",
     "RepositoryCall",
     "Search",
+    "SearchClient",
     "Target",
-    "WordIndex",
     "commit_of",
-    "find_calls",
     "git",
     "merge_calls",
     "root_of",
     "root_of_git",
     "searched_kernels",
+    "targets_of",
     "text_at",
+    "with_calls",
 ]

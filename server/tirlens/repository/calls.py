@@ -19,6 +19,7 @@ from tirlens.repository.kernel_results import results
 from tirlens.repository.machine import MAX_CALL_DEPTH, MAX_DEPTH, Machine
 from tirlens.repository.tensor_shapes import Tensor
 from tirlens.repository.values import (
+    MAX_ITEMS,
     UNKNOWN,
     AutogradApply,
     Class,
@@ -38,6 +39,7 @@ from tirlens.repository.values import (
     Unknown,
     Value,
     is_plain,
+    size_of,
 )
 from tirlens.source.module_names import parameter_defaults
 
@@ -348,10 +350,15 @@ def _kernel_of(
 
 
 def _is_complete(value: Value) -> bool:
+    """Whether the text gives all of an argument, and it is no larger than one is written."""
+    return size_of(value, MAX_ITEMS) <= MAX_ITEMS and _has_no_unknown(value)
+
+
+def _has_no_unknown(value: Value) -> bool:
     if isinstance(value, (list, tuple, set)):
-        return all(_is_complete(item) for item in cast("Iterable[Value]", value))
+        return all(_has_no_unknown(item) for item in cast("Iterable[Value]", value))
     if isinstance(value, dict):
-        return all(_is_complete(item) for item in cast("dict[Value, Value]", value).values())
+        return all(_has_no_unknown(item) for item in cast("dict[Value, Value]", value).values())
     return not isinstance(value, Unknown)
 
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tirlens.repository.values import UNKNOWN, Value
+from tirlens.file_reader import read_text
+from tirlens.repository.values import UNKNOWN, Value, size_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,6 +28,8 @@ else:
 _MAX_BYTES = 1 << 20
 _MAX_ENTRIES = 512
 _MAX_CHARACTERS = 256
+# YAML's aliases repeat what they name: a file of some lines may have billions of values.
+_MAX_VALUES = 100_000
 _TAKE_PATHS = ("builtins.open", "pathlib.Path", "builtins.str")
 _PARSERS = {
     "json.load": "json", "json.loads": "json", "tomllib.load": "toml", "tomllib.loads": "toml",
@@ -75,8 +78,14 @@ class DataFiles:
         return FilePath(near if not near.startswith("..") and self.exists(near) else value)
 
     def entries(self, path: str, pattern: str = "*") -> list[Value]:
-        """The paths in a folder whose names fit `pattern`, in order of their names."""
-        names = sorted(item.name for item in (self._root / path).iterdir())[:_MAX_ENTRIES]
+        """The paths in a folder whose names fit `pattern`, in order of their names.
+
+        There are none in a file, and in a folder that cannot be read.
+        """
+        try:
+            names = sorted(item.name for item in (self._root / path).iterdir())[:_MAX_ENTRIES]
+        except (OSError, ValueError):
+            return []
         return [
             FilePath(posixpath.join(path, name))
             for name in names
@@ -114,13 +123,10 @@ def method(files: DataFiles, owner: FilePath | FileText, name: str, given: list[
         return FileText(path)
     if name in ("exists", "is_file", "is_dir"):
         return files.exists(path, name)
-    try:
-        if name == "iterdir":
-            return files.entries(path)
-        if name == "glob" and given and isinstance(given[0], str):
-            return files.entries(path, given[0])
-    except OSError:
-        return []
+    if name == "iterdir":
+        return files.entries(path)
+    if name == "glob" and given and isinstance(given[0], str):
+        return files.entries(path, given[0])
     if name in ("joinpath", "with_suffix", "with_name"):
         return _join(path, name, given)
     return UNKNOWN
@@ -194,14 +200,13 @@ def _package(files: DataFiles, name: str) -> Value:
 
 @functools.lru_cache(maxsize=128)
 def _read_and_parse(place: Path, stamp: int, kind: str) -> Any:
-    if place.stat().st_size > _MAX_BYTES:
-        return UNKNOWN
-    return _parse(place.read_text("utf-8"), kind)
+    return _parse(read_text(place, _MAX_BYTES, limit_s=None), kind)
 
 
 def _parse(text: str, kind: str) -> Any:
     parsers: dict[str, Callable[[str], Any]] = {"json": json.loads, "toml": tomllib.loads}
-    return parsers.get(kind, _parse_yaml)(text)
+    value = parsers.get(kind, _parse_yaml)(text)
+    return value if size_of(value, _MAX_VALUES) <= _MAX_VALUES else UNKNOWN
 
 
 def _parse_yaml(text: str) -> Any:

@@ -13,12 +13,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from tirlens.repository import calls
+from tirlens.repository.control_flow import ENDS, LimitError
 from tirlens.repository.expressions import VALUE
 from tirlens.repository.machine import MAX_DEPTH, Machine
 from tirlens.repository.modules import Modules
 from tirlens.repository.statements import EXECUTE
 from tirlens.repository.values import UNKNOWN, Frame, ModuleScope, Value
-from tirlens.source.values import UnknownValueError
 
 _STEPS = 200_000
 
@@ -52,9 +52,10 @@ class Evaluator(Machine):
         self._modules.work += 1
         try:
             return evaluate(self, node, frame)
-        except (UnknownValueError, ArithmeticError, TypeError, ValueError, LookupError):
-            return UNKNOWN
-        except AttributeError:
+        except (LimitError, *ENDS, RecursionError):
+            raise
+        except Exception:
+            # What the code would raise, a value that is too large, a file that cannot be read.
             return UNKNOWN
         finally:
             self.depth -= 1

@@ -23,6 +23,7 @@ from tirlens.repository.data_files import FilePath
 from tirlens.repository.machine import Machine
 from tirlens.repository.tensor_shapes import Tensor
 from tirlens.repository.values import (
+    MAX_ITEMS,
     UNKNOWN,
     Class,
     External,
@@ -125,7 +126,7 @@ def binary(machine: Machine, operator: type[ast.operator], left: Value, right: V
     if isinstance(left, FilePath) and operator is ast.Div:
         return machine.call(machine.attribute(left, "joinpath"), [right], {})
     if isinstance(left, (list, tuple)) and operator is ast.Add and type(left) is type(right):
-        return left + right
+        return left + right if len(left) + len(right) <= MAX_ITEMS else UNKNOWN
     if isinstance(left, list) and isinstance(right, list) and operator in _SET_OPERATIONS:
         return _SET_OPERATIONS[operator](left, right)
     if not (is_plain(left) and is_plain(right)):

@@ -7,13 +7,18 @@
 from __future__ import annotations
 
 import builtins
+import re
+import string
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from tirlens.repository import tensors
+from tirlens.repository.control_flow import LimitError
 from tirlens.repository.library_functions import SPECIAL, Parametrize
 from tirlens.repository.tensor_shapes import Tensor, scalar
 from tirlens.repository.values import (
+    MAX_ITEMS,
     UNKNOWN,
     Class,
     External,
@@ -26,8 +31,9 @@ from tirlens.repository.values import (
     Partial,
     Value,
     is_known,
+    items_of,
 )
-from tirlens.source.values import FUNCTIONS, apply
+from tirlens.source.values import FUNCTIONS, UnknownValueError, apply
 
 NOT_KNOWN = object()
 """The result of `call` for a function that is not known here."""
@@ -51,6 +57,7 @@ _DECORATORS = frozenset(
         "inference_mode", "autotune", "contextmanager", "enable_grad", "staticmethod",
     )
 )  # fmt: skip
+_DIGITS = re.compile(r"\d+")
 _CALLABLE = (Function, Class, Partial, Instance)
 _PARSING = ("parse_args", "parse_known_args", "parse_intermixed_args")
 
@@ -162,8 +169,40 @@ def _method(method: Method, positional: list[Value], named: dict[str, Value]) ->
         return UNKNOWN
     if isinstance(owner, str) and not all(is_known(item) for item in named.values()):
         return UNKNOWN
+    if method.name == "extend":
+        items = items_of(positional[0])
+        return UNKNOWN if items is None else extend(cast("list[Value]", owner), items)
+    if method.name == "format":
+        return apply(_BoundedFormatter().format, owner, *positional, **named).value
     value = getattr(owner, method.name)(*positional, **named)
+    if isinstance(value, str) and len(value) > MAX_ITEMS:
+        return UNKNOWN
     return list(value) if method.name in ("items", "keys", "values") else value
+
+
+def extend(items: list[Value], more: Sequence[Value]) -> None:
+    """Extend a list of the evaluated code.
+
+    Raises:
+        LimitError: it becomes too long, and what it holds is not known from here on.
+    """
+    if len(items) + len(more) > MAX_ITEMS:
+        raise LimitError
+    items.extend(more)
+
+
+class _BoundedFormatter(string.Formatter):
+    """Formats within limits of width and precision, and without attributes of values."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+        if "." in field_name:
+            raise UnknownValueError("an attribute")
+        return super().get_field(field_name, args, kwargs)
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if any(len(digits) > 4 for digits in _DIGITS.findall(format_spec)):
+            raise UnknownValueError("too large")
+        return str(super().format_field(value, format_spec))
 
 
 def _parser_method(

@@ -86,7 +86,7 @@ class Machine:
         Raises:
             LimitError: there were as many, or they did as much work, as they may.
         """
-        self._modules.pause()
+        self._modules.beat()
         self._steps -= 1
         if self._steps < 0 or self._modules.work > self._end:
             raise LimitError

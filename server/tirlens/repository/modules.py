@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from tirlens.file_reader import read_text
 from tirlens.repository.data_files import DataFiles
 from tirlens.repository.devices import Gpu
 from tirlens.repository.values import Conditions, ModuleScope
@@ -30,8 +31,8 @@ class Modules:
         The paths of its Python files relative to it.
     texts
         Texts that replace those on disk, by relative path: the documents open in an editor.
-    pause
-        Called at each step of what is done with the modules; returns when it may go on.
+    beat
+        Called at each step, so that a watch sees that there are steps.
 
     Attributes
     ----------
@@ -51,7 +52,7 @@ class Modules:
         root: Path,
         files: Iterable[str],
         texts: Mapping[str, str] | None,
-        pause: Callable[[], None],
+        beat: Callable[[], None],
         gpu: Gpu,
     ) -> None:
         self._root = root
@@ -59,7 +60,7 @@ class Modules:
         self.gpu_was_asked_for = False
         self.data_files = DataFiles(root)
         self.work = 0
-        self.pause = pause
+        self.beat = beat
         self._texts = texts or {}
         self._by_name: dict[str, list[str]] = {}
         self._packages: set[tuple[str, ...]] = set()
@@ -120,11 +121,11 @@ class Modules:
         return next(found, None)
 
     def _read(self, path: str) -> ModuleScope | None:
-        self.pause()
+        self.beat()
         try:
             text = self._texts.get(path)
             if text is None:
-                text = (self._root / path).read_text(encoding="utf-8", errors="replace")
+                text = read_text(self._root / path, _MAX_CHARACTERS, errors="replace", limit_s=None)
             if len(text) > _MAX_CHARACTERS:
                 return None
             self.work += len(text) // _CHARACTERS_OF_AN_EXPRESSION

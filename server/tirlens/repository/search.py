@@ -45,7 +45,7 @@ def find_calls(
     index: WordIndex,
     targets: Sequence[Target],
     texts: Mapping[str, str] | None = None,
-    pause: Callable[[], None] = lambda: None,
+    beat: Callable[[], None] = lambda: None,
 ) -> dict[Target, Search]:
     """The calls of functions of one file in the other files, the most typical first.
 
@@ -57,15 +57,15 @@ def find_calls(
         The functions, all of one file.
     texts
         Texts that replace those on disk, by path relative to the root.
-    pause
-        Called at each step of the search; returns when it may go on.
+    beat
+        Called at each step, so that a watch sees that there are steps.
     """
     if not targets:
         return {}
     # Functions, classes and frames refer to each other: tens of megabytes in a large repository.
     with collecting_cycles():
         return _find_calls(
-            index, lambda gpu: Modules(index.root, index.files, texts, pause, gpu), targets
+            index, lambda gpu: Modules(index.root, index.files, texts, beat, gpu), targets
         )
 
 

@@ -63,7 +63,7 @@ def _aug_assign(machine: Machine, node: ast.AugAssign, frame: Frame) -> None:
     old = machine.value(node.target, frame)
     new = machine.value(node.value, frame)
     if isinstance(old, list) and isinstance(new, (list, tuple)):
-        cast("list[Value]", old).extend(cast("list[Value]", new))
+        library.extend(cast("list[Value]", old), cast("list[Value]", new))
         return
     assign(machine, node.target, expressions.binary(machine, type(node.op), old, new), frame)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ Conditions: TypeAlias = "tuple[tuple[ast.expr, bool], ...]"
 FunctionNode: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"
 
 
+#: No list, dict or text that an evaluation makes is longer.
+MAX_ITEMS = 1 << 16
 _DTYPE = re.compile(r"(torch|tilelang\.language)\.(bool|b?float\d\w*|u?int\d+|complex\d+)")
 
 
@@ -290,6 +293,22 @@ def is_known(value: Value) -> bool:
     return not isinstance(value, Unknown)
 
 
+def size_of(value: Value, most: int) -> int:
+    """The number of values in nested lists and dicts, each as often as it is named.
+
+    The count ends above `most`.
+    """
+    count, pending = 0, [value]
+    while pending and count <= most:
+        item = pending.pop()
+        count += 1
+        if isinstance(item, (list, tuple, set)):
+            pending.extend(itertools.islice(item, most))
+        elif isinstance(item, dict):
+            pending.extend(itertools.islice(item.values(), most))
+    return count
+
+
 def truth(value: Value) -> bool | None:
     """Whether a condition holds; None if that is not known."""
     if isinstance(value, External) and value.is_dtype:
@@ -310,7 +329,7 @@ def is_plain(value: Value) -> bool:
 def items_of(value: Value) -> list[Value] | None:
     """The items of an iteration over `value`; None if they are not known."""
     if isinstance(value, (list, tuple, set, dict, str, range)):
-        return list(cast("Iterable[Value]", value))
+        return list(cast("Iterable[Value]", value)) if len(value) <= MAX_ITEMS else None
     if isinstance(value, Class) and value.is_enum:
         return [item for item in value.names.values() if isinstance(item, EnumMember)]
     if isinstance(value, Instance) and value.of.is_dataclass:

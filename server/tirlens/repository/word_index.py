@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tirlens.file_reader import read_bytes
+
 _WORD = re.compile(rb"[^\W\d]\w+")
 _MAX_FILE_BYTES = 1 << 20
 _MAX_FILES = 20_000
@@ -151,6 +153,9 @@ def _python_files(root: Path) -> Iterator[tuple[str, str]]:
         if any(entry.name == "pyvenv.cfg" for entry in entries):
             continue
         for entry in entries:
+            if not _is_utf8(entry.name):
+                # Nothing can import it, and no message can name it.
+                continue
             with contextlib.suppress(OSError):
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in _SKIPPED_FOLDERS and not entry.name.startswith("."):
@@ -162,13 +167,17 @@ def _python_files(root: Path) -> Iterator[tuple[str, str]]:
                         yield path, _stamp_of(status)
 
 
+def _is_utf8(name: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in name)
+
+
 def _stamp_of(status: os.stat_result) -> str:
     return f"{status.st_mtime_ns} {status.st_size}"
 
 
 def _words(path: Path) -> array.array[int]:
     try:
-        content = path.read_bytes()
+        content = read_bytes(path, _MAX_FILE_BYTES, limit_s=None)
     except OSError:
         content = b""
     return array.array("I", sorted(set(map(_digest, set(_WORD.findall(content))))))

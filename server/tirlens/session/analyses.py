@@ -25,7 +25,6 @@ from tirlens.session.events import (
     TextRead,
     ViewChanged,
 )
-from tirlens.session.foreground import Foreground
 from tirlens.session.idle_lowering import IdleLowering
 from tirlens.session.job import Job, complete, find_environment, plan_job
 from tirlens.session.late_imports import import_pipeline
@@ -74,8 +73,6 @@ class Analyses:
         Reads the texts of the documents.
     pins
         The versions that documents are compared with.
-    foreground
-        Knows when the analyses do what someone waits for.
 
     Attributes
     ----------
@@ -85,16 +82,13 @@ class Analyses:
         How long the workers took for the last requests, in seconds.
     """
 
-    def __init__(
-        self, emit: EventSink, readings: Readings, pins: Pins, foreground: Foreground
-    ) -> None:
+    def __init__(self, emit: EventSink, readings: Readings, pins: Pins) -> None:
         self.queues = WorkerQueues(emit)
         self.durations_s: deque[float] = deque(maxlen=50)
         self._emit = emit
         self._readings = readings
-        self._foreground = foreground
         self._lowering = IdleLowering(self.queues)
-        self._repositories = Repositories(foreground)
+        self._repositories = Repositories()
         self._baselines = BaselineAnalyses(self.queues, self._lowering, self._repositories, pins)
         self._pending: dict[Document, _Pending] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -148,6 +142,7 @@ class Analyses:
         """End all analyses and the workers."""
         for task in self._tasks:
             task.cancel()
+        self._repositories.close()
         await self.queues.close()
 
     async def _analyze_safely(
@@ -176,8 +171,7 @@ class Analyses:
             if document.generation == generation:
                 self._emit(TextRead(document))
             return
-        with self._foreground.busy():
-            job = await self._plan(document, generation, configuration, reading)
+        job = await self._plan(document, generation, configuration, reading)
         if not job.is_current:
             return
         request, problem = job.plan.request, job.interpreter.problem
@@ -305,8 +299,7 @@ class Analyses:
                 await asyncio.wait([pending.ahead])
             duration_s = time.perf_counter() - pending.began_s
             plan = job.plan
-            with self._foreground.busy():
-                result, parts = await asyncio.to_thread(complete, plan, answer)
+            result, parts = await asyncio.to_thread(complete, plan, answer)
             # The parts of an obsolete answer too: most of them hold for the next text.
             self._parts.add(job.path, parts, plan.used_keys)
         finally:
@@ -334,15 +327,14 @@ class Analyses:
 
     async def _evaluate(self, job: Job, result: Result) -> Evaluation | None:
         """Evaluate `result` and let the document show it; None if the job is not current."""
-        with self._foreground.busy():
-            evaluation = await asyncio.to_thread(
-                evaluate,
-                job,
-                result,
-                self._parts.parts(job.path),
-                self._reports,
-                self._repositories.awaited_kernels,
-            )
+        evaluation = await asyncio.to_thread(
+            evaluate,
+            job,
+            result,
+            self._parts.parts(job.path),
+            self._reports,
+            self._repositories.awaited_kernels,
+        )
         if not job.is_current:
             return None
         document, before = job.document, job.document.analysis

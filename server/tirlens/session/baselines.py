@@ -16,6 +16,7 @@ from pathlib import Path
 
 import platformdirs
 
+from tirlens.file_reader import read_bytes
 from tirlens.ide.notebook_file import SUFFIX, NotebookError, read_notebook
 
 
@@ -114,7 +115,7 @@ class Pins:
 
     def _load(self, place: Path) -> _Pin | None:
         try:
-            pin = _Pin(**json.loads(self._file(place).read_bytes()))
+            pin = _Pin(**json.loads(read_bytes(self._file(place))))
         except (OSError, ValueError, TypeError):
             return None
         return pin if pin.path == str(place) else None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from tirlens.ide.document_text import split_lines
 from tirlens.session.analysis import Reading
 from tirlens.session.events import EventSink, TextRead
-from tirlens.session.foreground import Foreground
 
 if TYPE_CHECKING:
     from tirlens.session.document import Document
@@ -25,13 +24,10 @@ class Readings:
     ----------
     emit
         Receives `TextRead` after the first reading of a document.
-    foreground
-        Knows when a text is read.
     """
 
-    def __init__(self, emit: EventSink, foreground: Foreground) -> None:
+    def __init__(self, emit: EventSink) -> None:
         self._emit = emit
-        self._foreground = foreground
         self._readers: dict[Document, asyncio.Task[None]] = {}
         self._in_progress: dict[str, asyncio.Task[Reading]] = {}
 
@@ -83,8 +79,7 @@ class Readings:
         if task is None:
             task = self._in_progress[text] = asyncio.ensure_future(read_text(text))
             task.add_done_callback(lambda _: self._in_progress.pop(text))
-        with self._foreground.busy():
-            return await asyncio.shield(task)
+        return await asyncio.shield(task)
 
     def _start_reader(self, document: Document, delay_s: float) -> None:
         reader = asyncio.ensure_future(self._read_until_current(document, delay_s))

@@ -1,4 +1,4 @@
-"""The calls of the kernels of open documents outside of them, found in threads."""
+"""The calls of the kernels of open documents outside of them, found by another process."""
 
 from __future__ import annotations
 
@@ -10,26 +10,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tirlens.captured.candidates import CapturedCalls
-    from tirlens.repository import Repository
-    from tirlens.session.foreground import Foreground
+    from tirlens.repository import SearchClient
     from tirlens.source import SourceFile
+
+# Lower than the priority of the workers, whose figures do not wait for a search.
+_NICENESS = 15
 
 
 class Repositories:
     """Searches the calls of kernels in the other files of their repositories.
 
-    A search takes up to seconds, reads files only, and executes nothing of them. Captured calls
-    are read at once.
-
-    Parameters
-    ----------
-    foreground
-        What a search waits for.
+    A search takes up to seconds in a process of low priority, reads files only, and executes
+    nothing of them. Captured calls are read at once.
     """
 
-    def __init__(self, foreground: Foreground) -> None:
-        self._foreground = foreground
-        self._known: dict[Path, Repository] = {}
+    def __init__(self) -> None:
         self._found: dict[Path, SourceFile] = {}
         self._running: dict[Path, asyncio.Task[SourceFile | None]] = {}
 
@@ -39,8 +34,12 @@ class Repositories:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """The problems of the files of captured calls."""
-        return tuple(self._captured.problems.values())
+        """The problems of the files of captured calls, and of searches."""
+        return (*self._captured.problems.values(), *self._client.problems.values())
+
+    def close(self) -> None:
+        """End the process that searches."""
+        self._client.close()
 
     @cached_property
     def _captured(self) -> CapturedCalls:
@@ -48,6 +47,12 @@ class Repositories:
         from tirlens.captured.candidates import CapturedCalls
 
         return CapturedCalls()
+
+    @cached_property
+    def _client(self) -> SearchClient:
+        from tirlens.repository import SearchClient
+
+        return SearchClient(_NICENESS)
 
     def with_known_calls(self, path: Path, source: SourceFile) -> SourceFile:
         """`source`, the kernels of the file `path`, with the calls that are known of them."""
@@ -87,13 +92,9 @@ class Repositories:
         return after.kernels != source.kernels
 
     def _search(self, path: Path, source: SourceFile) -> SourceFile | None:
-        from tirlens.repository import Repository, root_of
+        from tirlens.repository import root_of, with_calls
 
         root = root_of(path)
         if root is None:
             return None
-        repository = self._known.setdefault(
-            root, Repository(root, pause=self._foreground.wait_until_idle)
-        )
-        repository.refresh()
-        return repository.with_calls(source, path)
+        return with_calls(source, path, root, lambda targets: self._client.search(root, targets))

@@ -18,7 +18,6 @@ from tirlens.session.analyses import Analyses
 from tirlens.session.baselines import Pins
 from tirlens.session.document import Document
 from tirlens.session.events import DisplayChanged, EventSink, FileClosed, Status, ViewChanged
-from tirlens.session.foreground import Foreground
 from tirlens.session.readings import Readings
 from tirlens.session.reloads import Reloads
 from tirlens.settings import DETAILS, Settings
@@ -61,11 +60,10 @@ class Session:
         self.documents: dict[str, Document] = {}
         self.configuration = configuration
         self._emit = emit
-        foreground = Foreground()
-        self._readings = Readings(emit, foreground)
+        self._readings = Readings(emit)
         self._reloads = Reloads(lambda document: self.save(document.uri))
         self._pins = pins or Pins()
-        self.analyses = Analyses(emit, self._readings, self._pins, foreground)
+        self.analyses = Analyses(emit, self._readings, self._pins)
 
     # Documents
 

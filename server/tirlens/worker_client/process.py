@@ -15,6 +15,7 @@ from pathlib import Path
 import platformdirs
 
 import tirlens_worker
+from tirlens.file_reader import read_bytes, read_text
 from tirlens.worker_client.environment import allowed_variables
 from tirlens.worker_client.executing_line import ExecutingLine
 from tirlens_worker.protocol import MOST_RESULT_BYTES
@@ -208,7 +209,7 @@ def exit_description(status: int) -> str:
 def resident_bytes(pid: int) -> int:
     """The resident memory of the process `pid`; 0 if the system does not report it."""
     try:
-        pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
+        pages = read_text(Path(f"/proc/{pid}/statm"), limit_s=None).split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError, AttributeError):
         return 0
@@ -235,7 +236,7 @@ def _pids_by_name(name: str) -> list[int]:
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 with contextlib.suppress(OSError):
-                    if variable in (entry / "environ").read_bytes():
+                    if variable in read_bytes(entry / "environ", limit_s=None):
                         found.append(int(entry.name))
     return found
 
@@ -256,7 +257,11 @@ def _proc_parents() -> list[tuple[int, int]]:
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
                 # The command's name is in parentheses and may itself contain spaces.
-                fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
+                fields = (
+                    read_text(entry / "stat", errors="replace", limit_s=None)
+                    .rpartition(")")[2]
+                    .split()
+                )
                 pairs.append((int(entry.name), int(fields[1])))
     return pairs
 

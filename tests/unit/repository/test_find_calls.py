@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tirlens.repository import Repository, Target, WordIndex, find_calls
+from tirlens.repository import Target, with_calls
 from tirlens.repository.devices import gpus_for
+from tirlens.repository.repository import Repository
+from tirlens.repository.search import find_calls
+from tirlens.repository.word_index import WordIndex
 from tirlens.source import read
 
 SCALE = Target("package/kernel.py", "scale")
@@ -1017,7 +1020,7 @@ if __name__ == "__main__":
     path.write_text(text)
     repository = Repository(tmp_path, tmp_path / "store.sqlite")
     repository.refresh()
-    (kernel,) = repository.with_calls(read(text), path).kernels
+    (kernel,) = with_calls(read(text), path, tmp_path, repository.search).kernels
     calls = [(item.source, item.expression) for item in kernel.candidates]
     if source:
         assert calls[0] == ("repository", "scale(n=300, block=64)")

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from tirlens import source
-from tirlens.repository import Repository, find_calls, repository, search_store
+from tirlens.repository import repository, search_store, with_calls
+from tirlens.repository.repository import Repository
+from tirlens.repository.search import find_calls
 
 KERNEL = """
 import tilelang.language as T
@@ -64,7 +66,7 @@ def _run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], bool
         known = Repository(folder, folder.parent / "store.sqlite")
         known.refresh()
         path = folder / "kernel.py"
-        (kernel,) = known.with_calls(source.read(path.read_text()), path).kernels
+        (kernel,) = with_calls(source.read(path.read_text()), path, folder, known.search).kernels
     return [item.expression for item in kernel.candidates if item.span], bool(searched)
 
 

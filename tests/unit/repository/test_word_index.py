@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tirlens.repository import WordIndex
+from tirlens.repository.word_index import WordIndex
 
 
 def test_files_with_a_word(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ import hashlib
 import json
 from functools import lru_cache
 from html import escape
-from importlib import resources
+from pathlib import Path
 from typing import Any
+
+from tirlens.file_reader import read_text
 
 _NO_SCRIPT = "This report is drawn by the script inside of it: allow scripts for this file."
 
@@ -16,7 +18,7 @@ _NO_SCRIPT = "This report is drawn by the script inside of it: allow scripts for
 @lru_cache
 def asset(name: str) -> str:
     """The text of ``report.js`` or ``report.css``."""
-    return resources.files("tirlens.ide.report_page").joinpath(name).read_text("utf-8")
+    return read_text(Path(__file__).with_name(name))
 
 
 def static_page(data: dict[str, Any]) -> str:
