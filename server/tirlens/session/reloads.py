@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import io
-import os
-import stat
 import tokenize
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tirlens.file_reader import read_bytes
 from tirlens.ide.document_text import split_lines
 from tirlens.ide.notebook_file import SUFFIX, read_notebook
 
@@ -92,18 +91,11 @@ class Reloads:
 def _read(path: Path, known: _FileText | None) -> _FileText | None:
     """The text of a file, which is `known` if its status has not changed; None if there is none."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return None
-        # It may have become a named pipe since, which is waited for.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(file.fileno())
-            status = (found.st_mtime_ns, found.st_size, found.st_ino)
-            if known is not None and known.status == status:
-                return known
-            if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_BYTES:
-                return None
-            content = file.read(_MAX_BYTES)
+        found = path.stat()
+        status = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if known is not None and known.status == status:
+            return known
+        content = read_bytes(path, _MAX_BYTES)
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
         text = content.decode(encoding)
         if path.suffix == SUFFIX:
