@@ -1,29 +1,23 @@
-"""VS Code for the tests: code-server, Node 24 and playwright-core, installed once per version.
+"""VS Code for the tests: code-server and playwright-core, installed once per version.
 
-Everything comes from npm; Chromium is the system's. `install()` returns where things are and
-costs nothing once the folder is there (about two minutes and 820 MB the first time).
+`install()` returns where things are and costs nothing once the folder is there (about two minutes
+and 820 MB the first time).
 """
 
 from __future__ import annotations
 
-import os
-import platform
 import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from vscode.browser import chromium
 from vscode.cache import once, run
+from vscode.node import NODE, node_environment, node_folder
 
 CODE_SERVER = "4.139.1"
-NODE = "24.21.0"
 PLAYWRIGHT = "1.65.1"
 VSCE = "3.6.2"
 AXE = "4.14.1"
-
-_ARCHITECTURES = {"x86_64": "x64", "aarch64": "arm64"}
-_NODE_PACKAGE = f"node-{sys.platform}-{_ARCHITECTURES.get(platform.machine(), platform.machine())}"
-_CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +43,7 @@ class Editor:
 
     def environment(self) -> dict[str, str]:
         """The process environment in which `node` and `npm` are those of this set."""
-        environment = dict(os.environ)
-        environment["PATH"] = f"{self.node.parent}{os.pathsep}{environment.get('PATH', '')}"
-        # Native modules have to be built against the headers of the Node that loads them.
-        environment["npm_config_nodedir"] = str(self.node.parent.parent)
-        environment["npm_config_update_notifier"] = "false"
-        environment["npm_config_fund"] = environment["npm_config_audit"] = "false"
-        return environment
-
-
-def chromium() -> Path:
-    """The browser, or an error that says how to install one."""
-    for name in _CHROMIUM_NAMES:
-        if found := shutil.which(name):
-            return Path(found)
-    raise FileNotFoundError("no Chromium: apt-get install chromium fonts-dejavu-core")
+        return node_environment()
 
 
 def install() -> Editor:
@@ -71,7 +51,7 @@ def install() -> Editor:
     browser = chromium()
 
     def at(folder: Path) -> Editor:
-        return Editor(folder, folder / "node/node_modules" / _NODE_PACKAGE / "bin/node", browser)
+        return Editor(folder, node_folder() / "node", browser)
 
     name = f"code-server-{CODE_SERVER}-node-{NODE}-playwright-{PLAYWRIGHT}-vsce-{VSCE}"
     return at(once(name, lambda folder: _fill(at(folder))))
@@ -89,12 +69,12 @@ def axe(editor: Editor) -> Path:
 
 
 def _fill(editor: Editor) -> None:
-    _npm(editor, "node", "install", "--no-save", f"{_NODE_PACKAGE}@{NODE}")
     _npm(editor, "code-server", "install", "--ignore-scripts", f"code-server@{CODE_SERVER}")
     vscode = "code-server/node_modules/code-server/lib/vscode"
     _npm(editor, vscode, "install", "--omit=dev", "--ignore-scripts")
-    # Without its native part there are no log files.
-    _npm(editor, vscode, "rebuild", "@vscode/spdlog")
+    # Its native part writes VS Code's own log files, which help only to find out why a test fails.
+    if shutil.which("c++") and shutil.which("make"):
+        _npm(editor, vscode, "rebuild", "@vscode/spdlog")
     _npm(editor, f"{vscode}/extensions", "install", "--omit=dev", "--ignore-scripts")
     _npm(editor, "playwright", "install", "--ignore-scripts", f"playwright-core@{PLAYWRIGHT}")
     _npm(editor, "vsce", "install", "--ignore-scripts", f"@vscode/vsce@{VSCE}")
