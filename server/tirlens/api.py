@@ -19,7 +19,7 @@ from tirlens.ide import labels, tables
 from tirlens.model.report import KernelReport
 from tirlens.pipeline.report_cache import evaluate_kernel
 from tirlens.pipeline.report_json import kernel_json
-from tirlens_worker.facts import KernelFacts, Span
+from tirlens_worker.facts import KernelFacts
 
 
 @dataclass(frozen=True)
@@ -164,18 +164,16 @@ def _report(
     name: str, function: Any, device: Device, bindings: Mapping[str, int], lower: bool
 ) -> KernelReport:
     # Imported late, because it imports tvm or tilelang.
-    from tirlens_worker.frameworks.extract import extract
+    from tirlens_worker.frameworks.held_function import extract_held
 
-    facts = extract(
-        function, definition=name, span=Span(1, 0, 1, 0), call=name, call_source="module-level"
-    )
+    facts, path = extract_held(function, name)
     if lower and facts.framework == "tilelang" and device.arch.startswith("sm_"):
         facts = _lower(facts, function, device)
     with scanning_new_objects_only():
         report = evaluate_kernel(facts, device, bindings, advice=True)
     if report.needs:
         raise UnboundSizesError(name, report.needs)
-    return replace(report, device_source="option")
+    return replace(report, device_source="option", span=replace(report.span, file=path))
 
 
 def _lower(facts: KernelFacts, function: Any, device: Device) -> KernelFacts:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from support.environments import environment
+
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent.parent
 
@@ -128,3 +130,51 @@ def test_a_schedule_is_analysed_as_it_is(tvm_python: Path) -> None:
     before, after = run(tvm_python, SCHEDULE)
     assert before[0] == after[0] == 1024**2
     assert before[1] != after[1], "the loops are bound to blocks and threads"
+
+
+LINES = """
+import json, sys
+sys.path.insert(0, "tests/examples")
+IMPORT
+from tirlens import Analyzer
+kernel = Analyzer.analysis(FUNCTION, "h100-sxm").kernels[0]
+
+def rows(entries):
+    for entry in entries:
+        yield entry["kind"], entry["line"]
+        yield from rows(entry["children"])
+
+messages = [caveat["message"] for caveat in kernel["caveats"]]
+print(json.dumps([kernel["file"], kernel["line"], list(rows(kernel["loops"])), messages]))
+"""
+
+
+def _lines(python: Path, imported: str, function: str) -> Any:
+    file, *rest = run(python, LINES.replace("IMPORT", imported).replace("FUNCTION", function))
+    return [Path(file).name, *rest]
+
+
+def _line_of(name: str, text: str) -> int:
+    lines = (ROOT / "tests/examples" / name).read_text().splitlines()
+    return 1 + next(number for number, line in enumerate(lines) if text in line)
+
+
+def test_figures_have_the_lines_of_the_file(tvm_python: Path, tilelang_python: Path) -> None:
+    name = "matmul_tvm.py"
+    file, line, rows, caveats = _lines(
+        tvm_python, "from matmul_tvm import matmul_naive", "matmul_naive"
+    )
+    assert (file, line, caveats) == (name, _line_of(name, "def matmul_naive"), [])
+    assert ["serial", _line_of(name, "for k in range(1024)")] in rows
+
+    name = "gemm_tilelang.py"
+    call = "batched_matmul.get_tir(2, 256, 512, 1024)"
+    file, line, rows, _ = _lines(tilelang_python, "from gemm_tilelang import batched_matmul", call)
+    assert (file, line) == (name, _line_of(name, "@T.prim_func") + 1)
+    assert ["pipelined", _line_of(name, "num_stages=num_stages")] in rows
+
+
+def test_a_function_without_lines_says_so() -> None:
+    python = environment("tvm-0.25.0.post1")
+    *_, caveats = _lines(python, "from matmul_tvm import matmul_naive", "matmul_naive")
+    assert any("no source lines" in message for message in caveats)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 import stat
-import tarfile
 from pathlib import Path
 
 from vscode.cache import once, run
@@ -57,8 +56,7 @@ def _fill(folder: Path) -> None:
     for name, to in (("al2023", "libraries"), ("swiftshader", ".")):
         archive = folder / f"{name}.tar"
         unpack(f"{name}.tar.br", archive)
-        with tarfile.open(archive) as content:
-            content.extractall(folder / to, filter="data")
+        shutil.unpack_archive(archive, folder / to)
         archive.unlink()
     shutil.rmtree(folder / "node_modules/@sparticuz")
     (folder / "fonts.conf").write_text(_FONTS.format(folder=folder))

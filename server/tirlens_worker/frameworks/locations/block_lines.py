@@ -26,7 +26,7 @@ NO_LINES = BlockLines({}, {})
 
 def block_names(prim_func: Any) -> List[str]:
     """The names of the blocks of a function, without the root's, in the order of the program."""
-    names = [str(stmt.name_hint) for stmt in _statements(prim_func.body) if _is_block(stmt)]
+    names = [str(stmt.name_hint) for stmt in statements(prim_func.body) if _is_block(stmt)]
     return [name for name in names if name != "root"]
 
 
@@ -86,10 +86,11 @@ def _children(stmt: Any) -> Iterator[Any]:
         yield child
 
 
-def _statements(stmt: Any) -> Iterator[Any]:
+def statements(stmt: Any) -> Iterator[Any]:
+    """The statement and those inside it, in the order of the program."""
     yield stmt
     for child in _children(stmt):
-        yield from _statements(child)
+        yield from statements(child)
 
 
 def _is_block(stmt: Any) -> bool:
