@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from support.robust import kernel
+from support.terminal import shown
 from tirlens.cli.warm import client
 from tirlens.cli.warm.messages import receive, send
 
@@ -159,30 +156,10 @@ def test_kernels_with_warm_workers(workspace: Workspace, tvm_python: Path) -> No
     assert _on_terminal(workspace, "1", *argv) == _on_terminal(workspace, "0", *argv)
 
 
-def _on_terminal(workspace: Workspace, daemon: str, *argv: str) -> bytes:
+def _on_terminal(workspace: Workspace, daemon: str, *argv: str) -> str:
     """What a command writes on a terminal of 90 columns."""
-    terminal, inside = pty.openpty()
-    fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 90, 0, 0))
-    environment = {**workspace.environment, "TIRLENS_DAEMON": daemon, "TERM": "xterm"}
-    process = subprocess.Popen(
-        [*TIRLENS, *argv],
-        cwd=workspace.folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=inside,
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(inside)
-    found = b""
-    try:
-        while data := os.read(terminal, 1 << 16):
-            found += data
-    except OSError:
-        pass  # The other end is closed.
-    finally:
-        os.close(terminal)
-    assert process.wait(60) == 0
-    return found
+    environment = {**workspace.environment, "TIRLENS_DAEMON": daemon}
+    return shown([*TIRLENS, *argv], 90, environment, workspace.folder)
 
 
 @pytest.mark.slow

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support.terminal import shown
 from tirlens.cli import main
-from tirlens.hardware import DEFAULT_DEVICE, DeviceError, detect, load
+from tirlens.hardware import DEFAULT_DEVICE, DeviceError, catalogue, detect, load
+from tirlens.ide import labels
 
 
 @pytest.fixture
@@ -107,3 +110,21 @@ def test_the_example_in_the_documentation_is_a_device(tmp_path: Path) -> None:
     path.write_text(example.replace("sustained_fraction = 0.89", "bytes_per_s = 3350"), "utf-8")
     with pytest.raises(DeviceError, match=r"our-h100\.toml:7: dram\.bytes_per_s: 3350 is not"):
         load(path)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 120, 160])
+def test_ids_and_numbers_are_whole_in_a_narrow_terminal(columns: int) -> None:
+    page = shown([sys.executable, "-m", "tirlens", "devices"], columns, {"NO_COLOR": "1"})
+    lines = page.splitlines()
+    assert all(len(line) <= columns for line in lines)
+    assert "…" not in page
+    rows = {line.split()[0]: line for line in lines[2:] if line.strip()}
+    assert set(rows) == set(catalogue())
+    for name, row in rows.items():
+        assert labels.rate(load(name).dram.bytes_per_s, "B") in row
+
+
+def test_no_color_holds_on_a_terminal() -> None:
+    command = [sys.executable, "-m", "tirlens", "devices", "h100-sxm"]
+    assert "\x1b[" in shown(command, 100, {"NO_COLOR": ""})
+    assert "\x1b[" not in shown(command, 100, {"NO_COLOR": "1"})

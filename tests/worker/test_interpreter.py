@@ -80,7 +80,10 @@ def test_if_none_has_the_framework_the_first_says_what_to_install(tmp_path: Path
     assert found.path == first
     assert found.problem is not None
     assert "it has tvm 0.27.0" in found.problem.message
-    assert f'{first} -m pip install "tilelang>=' in found.problem.message
+    # pip would replace the apache-tvm-ffi that the tvm of this environment needs.
+    assert f"{first} -m pip install" not in found.problem.message
+    assert f"{first} -m venv .venv-tilelang && .venv-tilelang/" in found.problem.message
+    assert 'python -m pip install "tilelang>=' in found.problem.message
 
 
 @pytest.mark.parametrize(

@@ -70,15 +70,15 @@ def write_json(out: TextIO, data: Any) -> None:
 
 
 def console(file: TextIO, color: bool | None) -> Console:
-    """A console on `file`; colour as `color` says, by default on a terminal only."""
+    """A console on `file`; colour as `color` says, by default on a terminal without NO_COLOR."""
     is_terminal = file.isatty()
-    colored = is_terminal if color is None else color
+    colored = is_terminal and not os.environ.get("NO_COLOR") if color is None else color
     return _Console(
         file=file,
         width=None if is_terminal else _WIDTH_OF_A_FILE,
         force_terminal=colored or None,
-        no_color=not colored,
-        color_system="standard" if colored and not is_terminal else "auto",
+        # Without a colour system, rich writes no escape codes at all: nothing bold or dim.
+        color_system=None if not colored else "auto" if is_terminal else "standard",
         highlight=False,
         emoji=False,
         markup=False,

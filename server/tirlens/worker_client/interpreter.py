@@ -109,13 +109,10 @@ def _interpreter(candidate: _Candidate, found: Probe, hint: str | None) -> Inter
             "Python 3.8 or newer is needed"
         )
     elif not _is_suitable(found, hint) and not _has_copy(found, hint):
-        missing = hint or "tvm"
-        has = ", ".join(f"{name} {version}" for name, version in found.frameworks.items())
+        how = _how_to_install(candidate.path, found, hint or "tvm")
         message = (
-            f"the file needs {missing if hint else 'tvm or tilelang'}, which {candidate.path} "
-            f"({candidate.why}) does not have"
-            + (f" (it has {has})" if has else "")
-            + f"; install it: {candidate.path} -m pip install {_INSTALL[missing]}"
+            f"the file needs {hint or 'tvm or tilelang'}, which {candidate.path} "
+            f"({candidate.why}) does not have{how}"
         )
     return Interpreter(
         path=candidate.path,
@@ -123,6 +120,24 @@ def _interpreter(candidate: _Candidate, found: Probe, hint: str | None) -> Inter
         python=found.python,
         frameworks=found.frameworks,
         problem=None if message is None else Problem("interpreter", message),
+    )
+
+
+def _how_to_install(python: Path, found: Probe, missing: str) -> str:
+    """How to install `missing`: in an environment of its own where another framework is.
+
+    The two frameworks need different versions of apache-tvm-ffi, and pip would replace the one
+    that works.
+    """
+    if not found.frameworks:
+        return f"; install it: {python} -m pip install {_INSTALL[missing]}"
+    has = ", ".join(f"{name} {version}" for name, version in found.frameworks.items())
+    folder = Path(f".venv-{missing}")
+    own = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return (
+        f" (it has {has}, which cannot share an environment with {missing}); make another: "
+        f"{python} -m venv {folder} && {own} -m pip install {_INSTALL[missing]}, and select it "
+        f'(--python {own}, or python = "{own}" below [tool.tirlens] in pyproject.toml)'
     )
 
 
