@@ -400,3 +400,22 @@ def test_an_endless_import_is_given_up(analyze: Any, tvm_python: Path, tmp_path:
     status, _, err = analyze("analyze", path, "--timeout", "4", "--python", tvm_python)
     assert status == 1
     assert "timeout" in err
+
+
+def test_report_as_json_is_the_same_document(analyze: Any, tvm_python: Path) -> None:
+    named = [EXAMPLES / "matmul_tvm.py", "--python", tvm_python, "--kernel", "matmul_naive"]
+    found = [analyze(name, *named, "--format", "json") for name in ("analyze", "report")]
+    assert found[0] == found[1]
+    assert found[0][0] == 0
+    assert list(kernels_of(found[0][1])) == ["matmul_naive"]
+
+
+@pytest.mark.parametrize("command", ["analyze", "report"])
+def test_launches_of_nothing_captured_are_said(
+    analyze: Any, tvm_python: Path, command: str
+) -> None:
+    named = [EXAMPLES / "matmul_tvm.py", "--python", tvm_python, "--kernel", "matmul_naive"]
+    status, out, err = analyze(command, *named, "--by-launches")
+    assert status == 0
+    assert "no calls of these kernels are captured" in err
+    assert "launches" not in out

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tirlens.cli import cpu_calibration
 from tirlens.cli.cpu_calibration import measure
 from tirlens.cli.errors import UsageError
 
@@ -69,6 +70,24 @@ def test_every_kernel_runs_and_takes_time(each_tvm_python: Path, host: bool) -> 
     # Vectors do eight elements at a time, the library one.
     assert found["polynomial"] < found["exp"]
     assert found["copies"] < found["float chain"]
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("echo 'no module named tvm' >&2; exit 1", "no module named tvm"),
+        ("exec sleep 60", "within 1 s"),
+    ],
+)
+def test_the_reason_of_a_failure_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, reason: str
+) -> None:
+    monkeypatch.setattr(cpu_calibration, "TIMEOUT_S", 1.0)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec sh -c "{program}"\n')
+    python.chmod(0o755)
+    with pytest.raises(UsageError, match=reason):
+        measure(python, SIZES)
 
 
 def test_a_python_that_cannot_be_started_says_so(tmp_path: Path) -> None:

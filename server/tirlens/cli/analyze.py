@@ -10,10 +10,9 @@ from tirlens.cli import delimited, file_analysis, outcome, sarif, table
 from tirlens.cli.captured_files import take_captures
 from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.rows import Selection, selection
-from tirlens.cli.step_table import step_table
+from tirlens.cli.step_table import print_step
 from tirlens.ide import places
 from tirlens.pipeline import FileReport
-from tirlens.pipeline.step_cost import step_cost
 from tirlens.settings import DEFAULT_MIN_PERCENTAGE
 
 
@@ -28,7 +27,7 @@ def execute(arguments: argparse.Namespace) -> int:
     selected = apply_min_percentage(selected, arguments, traced)
     with stream(arguments.output) as file:
         if arguments.by_launches and arguments.format == "table":
-            console(file, arguments.color).print(step_table(step_cost(reports)))
+            print_step(console(file, arguments.color), reports)
         if arguments.format == "table":
             table.print_reports(console(file, arguments.color), reports, selected)
         elif arguments.format == "csv":

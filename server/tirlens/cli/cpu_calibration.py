@@ -8,15 +8,16 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TextIO, cast
 
 import tirlens_worker
 from tirlens import hardware
 from tirlens.cli.errors import UsageError
-from tirlens.cli.output import stream
+from tirlens.cli.output import progress, stream
 from tirlens.hardware import DeviceError, calibrate, detect_cpu
 from tirlens.worker_client import find_interpreter
 
@@ -87,18 +88,35 @@ def measure(
     given = json.dumps({"host": host, "sizes": dict(sizes)})
     command = [str(python), "-c", _PROGRAM, root, given]
     try:
-        answer = subprocess.run(
+        process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=TIMEOUT_S,
+            errors="replace",
             env={**os.environ, "TVM_NUM_THREADS": str(sizes["cores"])},
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         raise UsageError(f"--calibrate: {python}: {error}") from error
-    if answer.returncode != 0:
-        last = answer.stderr.strip().rpartition("\n")[2]
-        raise UsageError(f"--calibrate: {python} failed: {last}")
-    found: Any = json.loads(answer.stdout.strip().rpartition("\n")[2])
+    last = ""
+    limit = threading.Timer(TIMEOUT_S, process.kill)
+    limit.start()
+    with process, progress() as show:
+        try:
+            for line in cast("TextIO", process.stderr):
+                last = line.strip() or last
+                show(last)
+            output = cast("TextIO", process.stdout).read()
+            status = process.wait()
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            has_expired = not limit.is_alive()
+            limit.cancel()
+    if status != 0:
+        reason = f"no result within {TIMEOUT_S:g} s" if has_expired else last
+        raise UsageError(f"--calibrate: {python} failed: {reason}")
+    found: Any = json.loads(output.strip().rpartition("\n")[2])
     return cast("dict[str, tuple[float, float]]", found)

@@ -12,11 +12,17 @@ from tirlens.version import __version__
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
 
 FORMATS = ("table", "json", "csv", "markdown", "sarif")
+SHELLS = ("bash", "zsh", "fish", "tcsh")
 COMPARISONS = ("table", "json", "markdown", "sarif", "github")
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command and its options; wrong usage ends the program with status 2."""
+    return command_parser().parse_args(argv)
+
+
+def command_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="tirlens",
         description="What each line of a TVMScript or tilelang kernel costs, without a GPU.",
@@ -25,10 +31,10 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in (
         _analyze, _report, _compare, _lower, _measure, _capture, _devices, _doctor, _serve,
-        _daemon,
+        _daemon, _completion,
     ):  # fmt: skip
         add(commands)
-    return parser.parse_args(argv)
+    return parser
 
 
 def _analyze(commands: Commands) -> None:
@@ -41,6 +47,7 @@ def _analyze(commands: Commands) -> None:
 def _report(commands: Commands) -> None:
     parser = commands.add_parser("report", help="the wide table, advice and roofline picture")
     _analysis(parser)
+    parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument("--html", metavar="FILE", help="also write a self-contained page")
     _by_launches(parser)
 
@@ -220,6 +227,17 @@ def _daemon(commands: Commands) -> None:
         default=30.0,
         help="end after M minutes without a command (default: 30)",
     )
+
+
+def _completion(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "completion",
+        help="a script for a shell, which completes commands, options and devices",
+        description='Prints a script for a shell. In bash: eval "$(tirlens completion bash)"; in '
+        "zsh and fish, write it into a folder of completions.",
+    )
+    parser.add_argument("shell", choices=SHELLS)
+    parser.add_argument("--output", metavar="FILE", help="write the script here")
 
 
 def _analysis(parser: argparse.ArgumentParser) -> None:

@@ -8,20 +8,22 @@ import string
 from collections.abc import Sequence
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tirlens import pipeline
 from tirlens.cli import file_analysis, html_report, outcome, table
 from tirlens.cli.analyze import apply_min_percentage, print_device_overrides
 from tirlens.cli.captured_files import take_captures
 from tirlens.cli.columns import fitting_columns
-from tirlens.cli.output import console, stream
-from tirlens.cli.rows import selection
-from tirlens.cli.step_table import step_table
+from tirlens.cli.output import console, stream, write_json
+from tirlens.cli.rows import Selection, selection
+from tirlens.cli.step_table import print_step
 from tirlens.ide import labels, tables
 from tirlens.ide.roofline_points import Point, kernel_points
 from tirlens.model.report import KernelReport
-from tirlens.pipeline.step_cost import step_cost
+from tirlens.pipeline import FileReport
 
 _LEAST_TITLE = 20
 _LEAST_IMPORTANT = (
@@ -39,26 +41,33 @@ def execute(arguments: argparse.Namespace) -> int:
     in_texts = file_analysis.reports_of(traced, arguments.jobs)
     reports = file_analysis.in_cells(traced, in_texts)
     selected = apply_min_percentage(selected, arguments, traced)
-    kernels = [kernel for file in reports for kernel in file.kernels]
-    by_device = kernels_by_device(kernels)
     if arguments.html is not None:
         with stream(arguments.html) as file:
             file.write(html_report.page(in_texts, traced))
     with stream(arguments.output) as file:
-        out = console(file, arguments.color)
-        if arguments.by_launches:
-            out.print(step_table(step_cost(reports)))
-            out.print()
-        out.print(wide_table(kernels, out.width))
-        table.print_reports(out, reports, selected)
-        for device, placed in by_device.items():
-            picture = roofline_text(f"Roofline of {device}", kernel_points(placed))
-            out.print(Text(picture), no_wrap=True, crop=False)
-            out.print()
+        if arguments.format == "json":
+            device = outcome.device_of(reports, traced[0].options)
+            write_json(file, pipeline.to_json(reports, device, arguments.by_launches))
+        else:
+            _print(console(file, arguments.color), arguments.by_launches, reports, selected)
     outcome.print_problems(reports)
     outcome.print_exceeded_budgets(reports)
     print_device_overrides(arguments, reports)
     return outcome.status(reports)
+
+
+def _print(
+    out: Console, by_launches: bool, reports: Sequence[FileReport], selected: Selection
+) -> None:
+    kernels = [kernel for file in reports for kernel in file.kernels]
+    if by_launches:
+        print_step(out, reports)
+    out.print(wide_table(kernels, out.width))
+    table.print_reports(out, reports, selected)
+    for device, placed in kernels_by_device(kernels).items():
+        picture = roofline_text(f"Roofline of {device}", kernel_points(placed))
+        out.print(Text(picture), no_wrap=True, crop=False)
+        out.print()
 
 
 def kernels_by_device(kernels: list[KernelReport]) -> dict[str, list[KernelReport]]:

@@ -59,6 +59,7 @@ def measure(sizes: Dict[str, int], host: bool) -> Dict[str, List[float]]:
     if host:
         options["mcpu"] = str(tvm.get_global_func("target.llvm_get_system_cpu")())
     target = tvm.target.Target(options)
+    print("compiling the kernels", file=sys.stderr, flush=True)
     kernels = [
         CalibrationKernel(name, func, _module(tvm.compile(func, target=target)), steps)
         for name, func, steps in _kernels(sizes)
@@ -68,6 +69,13 @@ def measure(sizes: Dict[str, int], host: bool) -> Dict[str, List[float]]:
     short = [kernel for kernel in kernels if kernel.least_s[0] < limit]
     long = [kernel for kernel in kernels if kernel not in short]
     for number in range(MAX_ROUNDS):
+        repeated = sum(kernel.is_repeated for kernel in kernels)
+        print(
+            f"round {number + 1} of at most {MAX_ROUNDS}: "
+            f"two runs agree for {repeated} of {len(kernels)} kernels",
+            file=sys.stderr,
+            flush=True,
+        )
         for kernel in long:
             if number < MIN_ROUNDS or not kernel.is_repeated:
                 for other in short:
