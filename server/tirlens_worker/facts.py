@@ -14,7 +14,8 @@ An expression (`Expr`) is plain data, which JSON can represent:
   and ``truncmod`` (towards zero, as in C), ``< <= == != > >=``, ``and or not``,
   ``select`` (condition, then, else), ``& | ^ << >> ~``, ``cast`` (dtype name, value),
   ``load`` (buffer id, index, ...): the content of an array,
-  ``opaque`` (text): any other value that is not known before the kernel runs.
+  ``opaque`` (text, value, ...): any other value that is not known before the kernel runs, and that
+  may differ where one of the values does (no values: one for the whole kernel).
 
 This module runs on Python 3.8 and imports only the standard library.
 """

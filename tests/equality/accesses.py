@@ -250,6 +250,29 @@ class Accesses(Evaluator):
             sizes[axis] = size
         return self.resolved(Box(outer.buffer, corner, sizes), at)
 
+    def locate(self, node: Any, at: Points, times: int) -> None:
+        """Evaluates the address that an operand denotes, and reads nothing there."""
+        name = ir.kind(node)
+        if name in ("BufferLoad", "TensorLoad"):
+            for index in node.indices:
+                self.value(index, at, times)
+        elif name in ("BufferRegion", "TensorRegion"):
+            for part in node.region:
+                self.value(part.min, at, times)
+                self.value(part.extent, at, times)
+        elif name == "Call" and ir.called(node) == "tl.region":
+            self.locate(node.args[0], at, times)
+            for size in node.args[2:]:
+                self.value(size, at, times)
+        elif name == "Call" and ir.called(node) == "tvm_access_ptr":
+            # No code is generated for its extent.
+            self.value(node.args[2], at, times)
+        elif name == "Call" and ir.called(node) == "ptr_byte_offset":
+            self.locate(node.args[0], at, times)
+            self.value(node.args[1], at, times)
+        elif name == "Call" and ir.called(node) in POINTERS:
+            self.locate(node.args[0], at, times)
+
     def region(self, node: Any, at: Points) -> Box:
         """The box that an operand of a tile operation or a pointer denotes."""
         name = ir.kind(node)
@@ -269,7 +292,10 @@ class Accesses(Evaluator):
             return Box(base.buffer, base.corner, [1] * (len(base.corner) - len(sizes)) + sizes)
         if name == "Call" and ir.called(node) == "tvm_access_ptr":
             whole = self.region(node.args[1], at)
-            place = np.unravel_index(at.full(self.known(node.args[2], at)), whole.sizes)
+            offset, _ = self.value(node.args[2], at, 0)
+            if offset is UNKNOWN:
+                return Box(whole.buffer, [UNKNOWN] * len(whole.sizes), [1] * len(whole.sizes))
+            place = np.unravel_index(at.full(offset), whole.sizes)
             return Box(whole.buffer, list(place), [1] * len(place))
         if name == "Call" and ir.called(node) == "ptr_byte_offset":
             return self._further(self.region(node.args[0], at), node.args[1], at)

@@ -71,6 +71,7 @@ class Calls(Collectives):
         if name.startswith("tl.atomic_"):
             return self._atomic(name, node, at, times)
         if name == "cuda.atomic_add":
+            self.locate(node.args[0], at, times)
             target = self.region(node.args[0], at)
             target = target._replace(sizes=[1] * len(target.sizes))
             self.value(node.args[1], at, times)
@@ -80,6 +81,7 @@ class Calls(Collectives):
         if name in ("tl.ptx_cp_async", "tl.cp_async"):
             return self._async_copy(node, at, times)
         if name in (*POINTERS, "tvm_access_ptr"):
+            self.locate(node, at, times)
             return UNKNOWN, False
         if name == "assume":
             # A promise to the compiler, which evaluates nothing of it (TVM's RemoveAssume).
@@ -125,6 +127,7 @@ class Calls(Collectives):
             self.tile(name, node, at, times)
             return UNKNOWN, True
         if name in ("tl.__ldg",):
+            self.locate(node.args[0], at, times)
             self.touch_alone(node, self.region(node.args[0], at), "read", at, times)
             return UNKNOWN, True
         if _SILENT.fullmatch(name):
@@ -159,6 +162,7 @@ class Calls(Collectives):
         at = self._in_arrays(node, found, at)
         if not at.size:
             return UNKNOWN, True
+        self.locate(node.args[0], at, times)
         box = self.region(node.args[0], at)
         lanes = int(found.group(2)[1:]) if found.group(2) else 1
         box = box._replace(sizes=[*box.sizes[:-1], lanes])
@@ -167,6 +171,7 @@ class Calls(Collectives):
             for argument in node.args[1:2]:
                 self.value(argument, at, times)
         else:
+            self.locate(node.args[1], at, times)
             source = self.region(node.args[1], at)
             source = source._replace(sizes=[*source.sizes[:-1], lanes])
             self.touch_alone(node.args[1], source, "read", at, times)
@@ -198,6 +203,7 @@ class Calls(Collectives):
         """``ldg128(pointer[, predicate])`` and ``stg128(pointer, value[, predicate])``."""
         if writing:
             self.value(node.args[1], at, times)
+        self.locate(node.args[0], at, times)
         if len(node.args) > 1 + writing:
             at = at.take(at.full(self.known(node.args[1 + writing], at)).astype(bool))
         box = self.region(node.args[0], at)
@@ -208,6 +214,8 @@ class Calls(Collectives):
 
     def _async_copy(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
         """``ptx_cp_async(target, source, elements[, predicate])``."""
+        for pointer in node.args[:2]:
+            self.locate(pointer, at, times)
         if len(node.args) > 3:
             at = at.take(at.full(self.known(node.args[3], at)).astype(bool))
         target, source = self.region(node.args[0], at), self.region(node.args[1], at)

@@ -35,11 +35,11 @@ _LANES = {"thread": 1, "": 1, "warp": 32, "warpgroup": 128, "wg": 128}
 
 
 def _index_loads(call: Any) -> list:
-    """The loads of global arrays in the indices of the boxes of a tile operation, each once."""
+    """The loads of global arrays in corners and sizes of a tile operation's boxes, each once."""
     found: dict[str, Any] = {}
     for argument in call.args:
         if ir.kind(argument) == "Call" and ir.called(argument) == "tl.region":
-            for index in argument.args[0].indices:
+            for index in (*argument.args[0].indices, *argument.args[2:]):
                 loads = (node for node in ir.everything(index) if ir.kind(node) == "BufferLoad")
                 for load in loads:
                     if ir.scope_of(ir.buffer_of(load)) in ("", "global"):

@@ -296,3 +296,65 @@ def hopper(T):
             T.wait_wgmma(0)
 
     return main
+
+
+# Each operand is evaluated once: the key is read for the address of the update, and for its value.
+@becomes(
+    "atomic thread: 1 x bitwise int32, 1 x add int32; read X[] thread, atomic S[] thread",
+    "atomic thread: 1 x max int32; read X[] thread, read X[] thread, atomic G[] thread",
+    "atomic thread: 1 x bitwise int32; read X[] thread, atomic G[] thread",
+    "atomic thread: ; read X[] thread, read G[] thread",
+    "atomic thread: ; read X[] thread, write G[] thread",
+    "atomic thread: 2 x add float16; read X[] thread, read h[2] thread, atomic H[2] thread",
+)
+def keys_in_addresses_of_atomics(T):
+    @T.prim_func
+    def main(
+        X: T.Tensor((64,), "int32"), G: T.Tensor((64,), "int32"), H: T.Tensor((64, 2), "float16")
+    ):
+        with T.Kernel(1, threads=32):
+            t = T.get_thread_binding()
+            S = T.alloc_shared((64,), "int32")
+            h = T.alloc_local((2,), "float16")
+            T.atomic_add(S[X[t] & 15], 1)
+            T.atomic_max(G[X[t]], X[t + 1])
+            T.atomic_or(G[X[t]], 1)
+            T.evaluate(T.atomic_load(G[X[t]]))
+            T.atomic_store(G[X[t]], 1)
+            T.atomic_addx2(H[X[t], 0], h[0])
+
+    return main
+
+
+@becomes(
+    "load thread: ; read X[] thread, read A[4] thread",
+    "store thread: ; read X[] thread, read X[] thread, read A[4] thread, write A[4] thread",
+    "load thread: ; read X[] thread, read A[] thread; read_only=True",
+    "copy thread: ; read X[] thread, read A[4] async, write S[4] async",
+    "let block: ; read X[] thread",
+    "copy block: ; read A[16] tile clipped, write S[16] tile",
+)
+def keys_in_addresses_of_loads(T):
+    @T.prim_func
+    def main(X: T.Tensor((64,), "int32"), A: T.Tensor((4096,), "float32")):
+        with T.Kernel(1, threads=32):
+            t = T.get_thread_binding()
+            S = T.alloc_shared((64,), "float32")
+            T.evaluate(T.ldg128(A[X[t]]))
+            T.stg128(A[X[t]], T.ldg128(A[X[t]]))
+            T.evaluate(T.__ldg(A[X[t]]))
+            T.ptx_cp_async(T.access_ptr(S[t], "w", 4), T.access_ptr(A[X[t]], "r", 4), 4)
+            T.copy(A[X[0]], S[0:16])
+
+    return main
+
+
+@becomes("call thread: 1 x unknown:mystery handle; read X[] thread, read X[] thread")
+def keys_in_addresses_of_arguments(T):
+    @T.prim_func
+    def main(X: T.Tensor((64,), "int32"), A: T.Tensor((4096,), "float32")):
+        with T.Kernel(1, threads=32):
+            t = T.get_thread_binding()
+            T.call_extern("handle", "mystery", T.address_of(A[X[t]]), T.access_ptr(A[X[t]], "r"))
+
+    return main

@@ -223,3 +223,21 @@ def number_that_nothing_has_set(T):
         A[0] = number[0]
 
     return main
+
+
+@case
+def keys_in_addresses(T):
+    """The keys are read for the addresses of updates, which move nothing else."""
+
+    @T.prim_func(s_tir=True)
+    def main(
+        X: T.Buffer((64,), "int32"), A: T.Buffer((64,), "float32"), G: T.Buffer((32,), "float32")
+    ):
+        for bx in T.thread_binding(2, thread="blockIdx.x"):
+            for tx in T.thread_binding(32, thread="threadIdx.x"):
+                T.evaluate(
+                    T.cuda.atomic_add(T.address_of(G[X[bx * 32 + tx]]), A[X[63 - bx * 32 - tx]])
+                )
+                T.evaluate(T.cuda.atomic_add(T.address_of(G[X[X[tx]] % 8]), T.float32(1)))
+
+    return main

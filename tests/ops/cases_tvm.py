@@ -286,7 +286,7 @@ def ptx_memory(T):
     "load thread: ; read W[] thread, write r[4] thread",
     "load thread: ; read A[] thread, write at[] thread",
     "call thread: 1 x max int32; read at[] thread, write from_zero[] thread",
-    "store thread: ; write W[] thread, read r[4] thread",
+    "store thread: ; read from_zero[] thread, write W[] thread, read r[4] thread",
 )
 def ptx_wide(T):
     @T.prim_func

@@ -17,6 +17,7 @@ from .simplification import (
     simplify_cast,
 )
 from .terms import (
+    UNKNOWN_OPERATORS,
     collect,
     free_variables,
     from_linear,
@@ -33,6 +34,7 @@ from .text import to_text
 __all__ = [
     "COMPARISONS",
     "NEGATED",
+    "UNKNOWN_OPERATORS",
     "Expr",
     "UnknownValueError",
     "collect",

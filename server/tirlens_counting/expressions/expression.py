@@ -10,7 +10,8 @@ An expression (`Expr`) is
   and ``truncmod`` (towards zero, as in C), ``< <= == != > >=``, ``and or not``,
   ``select`` (condition, then, else), ``& | ^ << >> ~``, ``cast`` (dtype name, value),
   ``load`` (array, index, ...): the value is data, not known before the run,
-  ``opaque`` (text): any other value that is not known before the run.
+  ``opaque`` (text, value, ...): any other value that is not known before the run, and that may
+  differ where one of the values does.
 """
 
 from __future__ import annotations

@@ -32,9 +32,7 @@ def loads(expr: Expr) -> tuple[tuple[Any, ...], ...]:
 
 def operands(expr: tuple[Any, ...]) -> tuple[Expr, ...]:
     """The operands of an operation that are expressions themselves."""
-    if expr[0] == "opaque":
-        return ()
-    return expr[2:] if expr[0] in ("cast", "load") else expr[1:]
+    return expr[2:] if expr[0] in ("cast", "load", "opaque") else expr[1:]
 
 
 @lru_cache(maxsize=16384)

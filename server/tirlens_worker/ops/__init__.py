@@ -1,9 +1,10 @@
-"""The cost of tile operations and intrinsics of tilelang and TVM, as `Statement` facts.
+"""The cost and the value of tile operations and intrinsics of tilelang and TVM.
 
 `lookup` returns the handler of an operation.  The operation is a statement, or part of an
 expression if it is more than scalar arithmetic (a shuffle, an atomic with a result); the walk then
 uses the `arith` and `accesses` of the handler's statement.  `scalar` returns the arithmetic of a
-scalar call (``tir.exp`` -> ``exp``).  The walk reports operations that neither knows.
+scalar call (``tir.exp`` -> ``exp``).  The walk reports operations that neither knows.  `value`
+gives what a call returns, `varies` what it varies with where that is not known before the run.
 
 The first lookup imports every module of this package; a new operation is a new module.  The counts
 of a statement with ``per="block"`` are those of all threads of a block, with ``per="thread"`` those
@@ -24,10 +25,17 @@ from .registry import (
     Layout,
     Region,
     TensorMap,
+    Value,
+    Values,
+    Varies,
     accounts,
     find_handler,
     find_scalar,
+    find_value,
+    gives,
     scalars,
+    unknown,
+    variation,
 )
 
 __all__ = [
@@ -36,10 +44,17 @@ __all__ = [
     "Layout",
     "Region",
     "TensorMap",
+    "Value",
+    "Values",
+    "Varies",
     "accounts",
+    "gives",
     "lookup",
     "scalar",
     "scalars",
+    "unknown",
+    "value",
+    "varies",
 ]
 
 
@@ -63,3 +78,15 @@ def scalar(name: str) -> Optional[str]:
     """
     _discover()
     return find_scalar(name)
+
+
+def value(name: str) -> Optional[Value]:
+    """What gives the value of a call of `name`; None if the value is not known before the run."""
+    _discover()
+    return find_value(name)
+
+
+def varies(name: str) -> Varies:
+    """What the value of a call of `name` varies with where it is not known before the run."""
+    _discover()
+    return variation(name)

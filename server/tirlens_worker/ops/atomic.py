@@ -2,7 +2,8 @@
 
 A tile form (``T.atomic_add(C[...], C_tile)``) updates each element of its target once per block;
 an element form one element, or 2 or 4 adjacent ones (``x2``, ``x4``), per thread.  An update is one
-operation of the memory system on the element's type and one access in mode ``atomic``.
+operation of the memory system on the element's type and one access in mode ``atomic``.  Its result,
+the element before the update, differs each time; that of an atomic load is the element.
 
 Sources: tilelang ``language/atomic.py``, ``src/op/atomic_add.cc``, ``src/op/atomic_reduce.cc``
 (arguments: value, then target), ``src/op/builtin.cc`` (target pointer, value, memory order); TVM
@@ -11,11 +12,11 @@ Sources: tilelang ``language/atomic.py``, ``src/op/atomic_add.cc``, ``src/op/ato
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+from typing import Any, Optional, Tuple
 
-from ..facts import Access, Arith, Atomic, Route, Statement
+from ..facts import Access, Arith, Atomic, Expr, Route, Statement
 from .build import access, elements, elements_inside, hints_of, label, lanes, not_understood
-from .registry import Context, Region, accounts
+from .registry import Context, Region, Values, accounts, gives
 
 _KINDS = (("add", "add"), ("max", "max"), ("min", "min"), ("or", "bitwise"), ("and", "bitwise"))
 
@@ -62,6 +63,13 @@ def element(call: Any, context: Context) -> Statement:
         )
     width = 4 if name.endswith("x4") else 2 if name.endswith("x2") else 1
     return update(context, name, target, call.args[1:2], width)
+
+
+@gives("tl.atomic_load_elem_op")
+def element_value(call: Any, values: Values) -> Optional[Expr]:
+    """The element, as a load of the language has it."""
+    source = values.region(call.args[0])
+    return None if source is None else ("load", source.buffer.id, *source.indices)
 
 
 def update(context: Context, name: str, target: Any, values: Any, width: int = 1) -> Statement:

@@ -19,7 +19,7 @@ from .build import label
 from .intrinsics.dot import dot_product, dp4a_of_pointers
 from .intrinsics.tensor_map import encode
 from .intrinsics.warp import dtype_of
-from .registry import Context, accounts
+from .registry import Context, accounts, unknown
 from .sync import barrier_kind
 
 _ELEMENTARY = "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan tanh sinh cosh erf pow"
@@ -68,6 +68,12 @@ _SYNCHRONIZING = (
     "__nanosleep",
     "tl::fence",
     "tl::mbarrier",
+)
+
+
+#: A pure function of its operands; the others may read memory, clocks and counters.
+unknown(
+    "operands", "tir.call_pure_extern", "tir.call_spirv_pure_glsl450", "tir.call_llvm_pure_intrin"
 )
 
 

@@ -1,10 +1,10 @@
-"""The operations (`Arith.op`) of the scalar functions of TVM and tilelang.
+"""The operations (`Arith.op`) and the values of the scalar functions of TVM and tilelang.
 
 An operation is named by its cost class (``exp``, ``rsqrt``, ``bitwise``).  A fast approximation
 (``tl.__exp``) has a class of its own (``fast_exp``), because it costs less than the exact function.
 Packed forms (``tl.add2``) are the operation on a two-lane type.  A function of several operations
-has the names of all.  Functions without an instruction (constants, reinterpretation of bits, thread
-indices, hints) have the empty string.
+has the names of all.  Functions without an instruction (constants, reinterpretation of bits, hints)
+have the empty string.  Functions of integers that an index may use have a value.
 
 Sources: TVM ``tirx/op.py``; tilelang ``language/math_intrinsics.py``, ``src/op/math.cc``,
 ``src/op/builtin.cc``, ``src/cuda/op/builtin.cc``.
@@ -12,7 +12,10 @@ Sources: TVM ``tirx/op.py``; tilelang ``language/math_intrinsics.py``, ``src/op/
 
 from __future__ import annotations
 
-from .registry import scalars
+from typing import Any, Optional
+
+from ..facts import Expr
+from .registry import Values, gives, scalars
 
 _SAME_NAME = (
     "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt rcp sin cos tan tanh sinh cosh asin acos atan "
@@ -76,21 +79,85 @@ scalars(
 scalars("random", "tl.rng_rand", "tl.rng_rand_float")
 
 _FREE = """
-    tir.reinterpret tl.infinity tir.undef tir.likely tir.vscale tir.type_annotation
-    tir.large_uint_imm tir.tvm_thread_invariant tir.tvm_context_id tir.assume
+    tl.infinity tir.undef tir.type_annotation
+    tir.tvm_context_id tir.assume
     tir.get_active_lane_mask tir.vectorlow tir.vectorhigh tir.vectorcombine tir.ptr_byte_offset
     tir.handle_add_byte_offset tir.buffer_data tir.buffer_offset tir.address_of
     tir.tvm_access_ptr tl.access_ptr tl.region tir.tvm_struct_get tir.tvm_stack_alloca
     tir.tvm_stack_make_array tir.tvm_stack_make_shape tir.tvm_static_handle tir.anylist_getitem
-    tir.lookup_param tir.TVMBackendAllocWorkspace tir.tvm_tuple tir.filter tir.selector
-    tl.get_lane_idx tl.get_warp_idx tl.get_warp_idx_sync tl.get_warp_group_idx
-    tl.block_rank_in_cluster tl.launch_thread_idx tl.mvb_stage_index tl.increase_descriptor_offset
-    tl.clc_is_canceled tl.clc_get_first_ctaid_x tl.clc_get_first_ctaid_y tl.clc_get_first_ctaid_z
+    tir.TVMBackendAllocWorkspace tir.tvm_tuple tir.filter tir.selector
+    tl.increase_descriptor_offset
     tir.cuda.float_as_uint tir.cuda.uint_as_float tir.cuda.float2_x tir.cuda.float2_y
     tir.cuda.make_float2 tir.cuda.get_tmem_addr tir.cuda.cvta_generic_to_shared
-    tir.cuda.smem_addr_from_uint64 tir.cuda.sm100_2sm_leader_smem_addr tir.cuda.thread_rank
-    tir.cuda.mov_sreg tir.cuda.clock64 tir.cuda.iket_sentinel_token tir.cuda.runtime_instr_desc
-    tir.ptx.addr tir.ptx.map_shared_rank tir.ptx.mapa tir.ptx.fetch_register tir.nvshmem.my_pe
-    tir.nvshmem.n_pes tir.ptx.createpolicy_fractional
+    tir.cuda.smem_addr_from_uint64 tir.cuda.sm100_2sm_leader_smem_addr
+    tir.cuda.iket_sentinel_token tir.cuda.runtime_instr_desc
+    tir.ptx.addr tir.ptx.map_shared_rank tir.ptx.mapa
+    tir.ptx.createpolicy_fractional
 """
 scalars("", *_FREE.split())
+
+#: Functions whose value is that of their operand, also hints to the compiler.
+_SAME = (
+    "tir.likely",
+    "tir.reinterpret",
+    "tir.tvm_thread_invariant",
+    "tir.ret",
+    "tir.ignore_loop_partition",
+)
+scalars("", "tir.likely", "tir.reinterpret", "tir.tvm_thread_invariant")
+scalars("", "tir.ignore_loop_partition", "tir.large_uint_imm")
+
+
+@gives(*_SAME)
+def operand(call: Any, values: Values) -> Optional[Expr]:
+    """The operand."""
+    return values.expr(call.args[0]) if len(call.args) else None
+
+
+@gives("tir.large_uint_imm")
+def large_constant(call: Any, values: Values) -> Optional[Expr]:
+    """``large_uint_imm(low, high)``: a constant of 64 bits."""
+    low, high = (values.literal(node) for node in call.args[:2])
+    return (high << 32) + low if isinstance(low, int) and isinstance(high, int) else None
+
+
+@gives("tir.if_then_else")
+def choice(call: Any, values: Values) -> Optional[Expr]:
+    """``if_then_else(condition, then, else)``, of which one side is evaluated."""
+    return ("select", *(values.expr(node) for node in call.args))
+
+
+_OPERATORS = {
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+    "shift_left": "<<",
+    "shift_right": ">>",
+}
+
+
+@gives(*("tir." + name for name in _OPERATORS))
+def bits_of_two(call: Any, values: Values) -> Optional[Expr]:
+    """An operation on the bits of two integers; a call before apache-tvm 0.27."""
+    operator = _OPERATORS[call.op.name.rpartition(".")[2]]
+    return (operator, values.expr(call.args[0]), values.expr(call.args[1]))
+
+
+@gives("tir.bitwise_not")
+def bits_of_one(call: Any, values: Values) -> Optional[Expr]:
+    """The complement."""
+    return ("~", values.expr(call.args[0]))
+
+
+@gives("tir.abs")
+def magnitude(call: Any, values: Values) -> Optional[Expr]:
+    """The absolute value."""
+    value = values.expr(call.args[0])
+    return ("max", value, ("-", 0, value))
+
+
+@gives("tl.clamp")
+def clamp(call: Any, values: Values) -> Optional[Expr]:
+    """``clamp(value, low, high)``."""
+    value, low, high = (values.expr(node) for node in call.args[:3])
+    return ("min", ("max", value, low), high)

@@ -1,11 +1,23 @@
-"""The registry of handlers of operations, and the interface that handlers use.
+"""The registry of operations and intrinsics, and the interfaces that their families use.
 
-A module of this package accounts for one family of operations.  It registers a handler for each
-name::
+A module of this package has one family: the cost of each of its operations, and the value of those
+that return one.  A handler has the cost::
 
     @accounts("tl.tileop.copy")
     def copy(call, context):
         return Copy(...)
+
+and a function of the family the value, an expression over indices of threads and operands::
+
+    @gives("tl.get_warp_idx")
+    def warp(call, values):
+        return ("//", values.thread, WARP)
+
+The value of a condition is a guard: that of ``T.shuffle_elect(0)`` holds in one thread.  A value
+that is not known before the kernel runs varies (`Varies`) with its operands, as that of a scalar
+function does, or differs in each execution, unless its family registers something else.  An access
+at such an index counts an element of its own for each combination of the variables that it varies
+with.
 
 A name may end in ``*``.  The namespaces ``tir.``, ``tirx.`` and ``prim.`` are equivalent (they
 differ between framework versions), and so are ``tl.tileop.`` and ``tl.``.  Names are registered and
@@ -15,7 +27,20 @@ looked up in canonical form: ``exp`` for ``tir.exp``, ``tl.copy`` for ``tl.tileo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Generic,
+    List,
+    Literal,
+    NamedTuple,
+    Optional,
+    Protocol,
+    Tuple,
+    TypeVar,
+    Union,
+)
 
 from ..facts import Access, Arith, Buffer, Expr, Statement
 
@@ -148,13 +173,99 @@ class Context(Protocol):
         ...
 
 
+class Values(Protocol):
+    """The interface of the walk at the call whose value a family gives."""
+
+    @property
+    def thread(self) -> Expr:
+        """The index of the thread in its block."""
+        ...
+
+    @property
+    def lane(self) -> Expr:
+        """The index of the thread in its warp."""
+        ...
+
+    @property
+    def rank_in_cluster(self) -> Expr:
+        """The number of the block in its cluster, 0 without clusters."""
+        ...
+
+    def index(self, tag: str) -> Expr:
+        """The index of the thread or block along an axis (``threadIdx.x``); 0 where unbound."""
+        ...
+
+    def extent(self, tag: str) -> Expr:
+        """The extent of a block or of the grid along an axis; 1 where it is not bound."""
+        ...
+
+    def expr(self, node: Any) -> Expr:
+        """The framework's expression (or a Python number) as an `Expr`."""
+        ...
+
+    def literal(self, node: Any) -> Union[int, float, str, bool, None]:
+        """The value of a constant (also a StringImm); None if `node` is not constant."""
+        ...
+
+    def region(self, node: Any) -> Optional[Region]:
+        """The box of an array that `node` denotes or points at; None if it denotes none."""
+        ...
+
+    def is_uniform_in_warps(self, value: Expr) -> bool:
+        """Whether `value` is the same in all threads of a warp."""
+        ...
+
+
 Handler = Callable[[Any, Context], Statement]
+#: The value of a call; None where the operands leave it unknown.
+Value = Callable[[Any, Values], Optional[Expr]]
+#: What an unknown value varies with: ``operands`` (it is a function of them), ``execution`` (each
+#: thread has one of its own each time), ``block`` (the threads of a block share one), ``kernel``
+#: (one for all).
+Varies = Literal["operands", "execution", "block", "kernel"]
 
 _NAMESPACES = ("tirx.", "prim.", "tir.")
+#: Namespaces whose operations had an underscore in place of the dot before apache-tvm 0.26.
+_UNDERSCORED = ("cuda_", "nvshmem_")
 
-_handlers: Dict[str, Handler] = {}
-_families: List[Tuple[str, Handler]] = []
-_scalars: Dict[str, str] = {}
+Entry = TypeVar("Entry")
+
+
+class _Table(Generic[Entry]):
+    """Entries by the canonical names of operations, or by a prefix of them."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._entries: Dict[str, Entry] = {}
+        self._families: List[Tuple[str, Entry]] = []
+
+    def add(self, name: str, entry: Entry) -> None:
+        """Adds an entry for a name, which may end in ``*``.
+
+        Raises:
+            ValueError: the name has another entry.
+        """
+        key = canonical(name)
+        if key.endswith("*"):
+            self._families.append((key[:-1], entry))
+            # The longest prefix is matched first, independent of the order of imports.
+            self._families.sort(key=lambda family: len(family[0]), reverse=True)
+        elif self._entries.setdefault(key, entry) != entry:
+            raise ValueError("two modules have the {} of {}".format(self._what, key))
+
+    def find(self, name: str) -> Optional[Entry]:
+        """The entry of `name`, or of the longest prefix that has one; None if there is none."""
+        key = canonical(name)
+        found = self._entries.get(key)
+        if found is not None:
+            return found
+        return next((entry for prefix, entry in self._families if key.startswith(prefix)), None)
+
+
+_handlers: _Table[Handler] = _Table("cost")
+_scalars: _Table[str] = _Table("cost")
+_values: _Table[Value] = _Table("value")
+_unknown: _Table[Varies] = _Table("value")
 
 
 def canonical(name: str) -> str:
@@ -163,7 +274,11 @@ def canonical(name: str) -> str:
         return "tl." + name[len("tl.tileop.") :]
     for namespace in _NAMESPACES:
         if name.startswith(namespace):
-            return name[len(namespace) :]
+            name = name[len(namespace) :]
+            break
+    for namespace in _UNDERSCORED:
+        if name.startswith(namespace):
+            return namespace[:-1] + "." + name[len(namespace) :]
     return name
 
 
@@ -172,40 +287,53 @@ def accounts(*names: str) -> Callable[[Handler], Handler]:
 
     def register(handler: Handler) -> Handler:
         for name in names:
-            key = canonical(name)
-            if key.endswith("*"):
-                _families.append((key[:-1], handler))
-                # The longest prefix is matched first, independent of the order of imports.
-                _families.sort(key=lambda family: len(family[0]), reverse=True)
-            elif key in _handlers:
-                raise ValueError("two modules account for " + key)
-            else:
-                _handlers[key] = handler
+            _handlers.add(name, handler)
         return handler
 
     return register
 
 
+def gives(*names: str) -> Callable[[Value], Value]:
+    """Registers the decorated function as the value of `names`."""
+
+    def register(value: Value) -> Value:
+        for name in names:
+            _values.add(name, value)
+        return value
+
+    return register
+
+
+def unknown(varies: Varies, *names: str) -> None:
+    """Registers that the values of `names` are not known before the run, and how they vary."""
+    for name in names:
+        _unknown.add(name, varies)
+
+
 def scalars(op: str, *names: str) -> None:
     """Registers `names` as scalar functions with the cost `op`: operations separated by spaces."""
     for name in names:
-        key = canonical(name)
-        if _scalars.setdefault(key, op) != op:
-            raise ValueError("two costs for " + key)
+        _scalars.add(name, op)
 
 
 def find_handler(name: str) -> Optional[Handler]:
     """The handler of `name`, or of the longest registered prefix; None if there is none."""
-    key = canonical(name)
-    handler = _handlers.get(key)
-    if handler is not None:
-        return handler
-    for prefix, family in _families:
-        if key.startswith(prefix):
-            return family
-    return None
+    return _handlers.find(name)
 
 
 def find_scalar(name: str) -> Optional[str]:
     """The operations of the scalar function `name`; None if it is not a scalar function."""
-    return _scalars.get(canonical(name))
+    return _scalars.find(name)
+
+
+def find_value(name: str) -> Optional[Value]:
+    """What gives the value of `name`; None if it is not known before the run."""
+    return _values.find(name)
+
+
+def variation(name: str) -> Varies:
+    """What the value of `name` varies with where it is not known."""
+    said = _unknown.find(name)
+    if said is not None:
+        return said
+    return "execution" if find_scalar(name) is None else "operands"

@@ -39,6 +39,7 @@ from .data_extents import estimate_length, estimate_trips
 from .kernel_counts import BufferCount, Counts, LaunchCount, NodeCount, cost_range, is_costlier
 from .scope import CountingScope
 from .statement_counter import StatementCounter
+from .unknown_indices import unknown_index_caveats, unknown_parts
 
 BLOCK_ONLY = {"block"}
 NO_SHARE = Fraction(0)
@@ -59,6 +60,8 @@ class KernelCounter(StatementCounter):
         self._limit_shares = executed_shares(self._limited_bodies, sizes)
         if self._limit_shares:
             root = self._recount()
+        for caveat in unknown_index_caveats(root, self._unknown_names, buffers):
+            self._caveats[caveat] = None
         order = [variable.name for variable in self.facts.variables if variable.name in self._needs]
         order += [name for name in self._needs if name not in self._declared]
         launch = self.facts.launch
@@ -125,6 +128,9 @@ class KernelCounter(StatementCounter):
                 value = self.bindings.get(node.var)
                 resolved = scope.resolve(node.value) if value is None else value
                 scope = replace(scope, env={**scope.env, node.var: resolved})
+                unknown = unknown_parts(resolved, {})
+                if unknown:
+                    self._unknown_names[node.var] = unknown
             else:
                 counted.append(self._count_node(node, scope, by_block))
         return tuple(counted)

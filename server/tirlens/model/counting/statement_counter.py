@@ -67,6 +67,8 @@ class StatementCounter:
         # Each access with its scope.
         self.accesses: list[tuple[Access, CountingScope]] = []
         self._caveats: dict[Caveat, None] = {}
+        # The values of names that are not known before the run.
+        self._unknown_names: dict[str, tuple[Expr, ...]] = {}
         self._needs: dict[str, None] = {}
         self._while_loops = 0
         self._executors_by_node: dict[int, set[str]] = {}

@@ -10,6 +10,7 @@ from typing import Any
 
 from tirlens_counting.arrays import np, npt
 from tirlens_counting.expressions import (
+    UNKNOWN_OPERATORS,
     evaluate,
     is_data_dependent,
     operands,
@@ -175,7 +176,7 @@ class LoopContext:
         return [
             part
             for part in walk(resolved)
-            if isinstance(part, tuple) and part[0] in ("load", "opaque")
+            if isinstance(part, tuple) and part[0] in UNKNOWN_OPERATORS
         ]
 
     def in_loop(self, loop: Loop, counted: int | None = None) -> LoopContext:
@@ -310,9 +311,9 @@ def has_known_offset(access: Access, index: Expr, context: LoopContext, set_in: 
 
 
 def loads_of(index: Expr) -> Iterator[tuple[Any, ...]]:
-    """The loads in an index."""
+    """The loads in an index, and other values that are not known before the run."""
     for part in walk(index):
-        if isinstance(part, tuple) and part[0] == "load":
+        if isinstance(part, tuple) and part[0] in UNKNOWN_OPERATORS:
             yield part
 
 
@@ -323,7 +324,7 @@ def drop_loads(index: Expr, loads: Callable[[tuple[Any, ...]], bool] = lambda lo
     """
     if not isinstance(index, tuple):
         return index
-    if index[0] == "load" and loads(index):
+    if index[0] in UNKNOWN_OPERATORS and loads(index):
         return 0
     parts = operands(index)
     inner = tuple(drop_loads(operand, loads) for operand in parts)

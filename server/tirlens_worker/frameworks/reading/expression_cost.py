@@ -14,18 +14,18 @@ for equal indices of several elements of a thread, FSEL for each element).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Any, Iterable, List, NamedTuple, Optional, Protocol, Tuple
 
 from ... import ops
-from ...facts import Access, Arith, Expr
+from ...facts import Access, Arith, Expr, Statement
 from ..ir import dialect
 from ..ir.subexpressions import SELECT
 from ..state.kernel_state import KernelState
 from .accesses import Accesses, loads
-from .expressions import TRANSPARENT, Expressions, bare, is_integer
+from .expressions import Expressions, bare, is_integer
 from .guards import add_guard, both_hold
 from .operation_counts import ARITH, COMPARE, OperationCounts, fusable_product, is_constant
-from .regions import Regions
+from .regions import ADDRESSES, Regions, address_parts
 
 
 class Readers(NamedTuple):
@@ -43,12 +43,24 @@ class Cost(NamedTuple):
     arith: Tuple[Arith, ...]
     accesses: Tuple[Access, ...]
 
+    def plus(self, other: Cost) -> Cost:
+        """The cost of both."""
+        return Cost(self.arith + other.arith, self.accesses + other.accesses)
+
+
+class HandlerCalls(Protocol):
+    """What has the handlers of operations account for their calls."""
+
+    def call(self, call: Any, handler: ops.Handler) -> Tuple[Statement, Cost]:
+        """The statement of a call, and the cost of its operands that are not in it."""
+        ...
+
 
 class ExpressionCost:
     """Adds up the cost of one expression: operations by kind and guard, loads in order."""
 
     def __init__(
-        self, readers: Readers, context: ops.Context, is_mask: bool, is_result: bool
+        self, readers: Readers, context: HandlerCalls, is_mask: bool, is_result: bool
     ) -> None:
         self._state = readers.state
         self._expressions = readers.expressions
@@ -120,6 +132,21 @@ class ExpressionCost:
         if name == "Shuffle":
             return self._visit_all(node.vectors, guard)
         return False
+
+    def visit_address(self, node: Any, guard: Optional[Expr]) -> bool:
+        """Add the cost of the address that `node` denotes, and not of what is there.
+
+        False if `node` denotes none.
+        """
+        parts = address_parts(node)
+        if parts is None:
+            return False
+        path, self._path = self._path, None
+        for place in parts.places:
+            self.visit_address(place, guard)
+        self._visit_all(parts.values, guard)
+        self._path = path
+        return True
 
     def _visit_all(self, nodes: Iterable[Any], guard: Optional[Expr]) -> bool:
         """Add the cost of each; whether a loaded value takes part in one."""
@@ -239,6 +266,9 @@ class ExpressionCost:
                 or else_has_data
                 or not is_integer(dialect.dtype_of(node))
             )
+        if name in ADDRESSES:
+            self.visit_address(node, guard)
+            return False
         op = ops.scalar(full)
         if op is not None:
             data = self._operands_of(op, arguments, guard)
@@ -251,15 +281,13 @@ class ExpressionCost:
             return data or not is_integer(dtype)
         handler = ops.lookup(full)
         if handler is not None:
-            statement = handler(node, self._context)
+            statement, operands = self._context.call(node, handler)
             inside = self._access_reader.guard_of_call(node, guard, alone=False)
-            self._of_handlers += add_guard(inside, statement.arith)
-            self._accesses += add_guard(inside, statement.accesses)
+            self._of_handlers += add_guard(inside, operands.arith + statement.arith)
+            self._accesses += add_guard(inside, operands.accesses + statement.accesses)
             return self._state.properties.holds_data(self._expressions.expr(node))
-        for argument in arguments:
-            self.visit(argument, guard)
-        if name not in TRANSPARENT:
-            self._operations.add("unknown:" + full, dialect.dtype_of(node), guard, node)
-            message = "the cost of {!r} is not known; it is left out".format(full)
-            self._state.caveats.note(message, function=full)
+        self._visit_all(arguments, guard)
+        self._operations.add("unknown:" + full, dialect.dtype_of(node), guard, node)
+        message = "the cost of {!r} is not known; it is left out".format(full)
+        self._state.caveats.note(message, function=full)
         return True

@@ -1,30 +1,19 @@
-"""The IR's expressions as `Expr`."""
+"""The IR's expressions as `Expr`; the families of `ops` give the values of calls."""
 
 from __future__ import annotations
 
-from typing import Any, Optional, Union
+from typing import Any, Callable, Iterable, Optional, Tuple, Union
 
+from ... import ops
 from ...facts import Buffer, Expr
 from ...ops.build import WARP
 from ..ir import dialect
 from ..ir.dialect import BLOCK_TAGS
-from ..ir.subexpressions import SELECT
+from ..ir.subexpressions import SELECT, operands
 from ..passes.storage_compaction import Storage
 from ..state.kernel_state import KernelState
 
-_BITS = {
-    "bitwise_and": "&",
-    "bitwise_or": "|",
-    "bitwise_xor": "^",
-    "shift_left": "<<",
-    "shift_right": ">>",
-}
 _MAX_LENGTH = 60
-
-#: Calls whose value is that of the first argument.
-TRANSPARENT = frozenset(
-    {"likely", "ret", "reinterpret", "tvm_warp_activemask", "ignore_loop_partition"}
-)
 
 
 class Expressions:
@@ -34,6 +23,8 @@ class Expressions:
         self._state = state
         #: Whether the compiler guards accesses that may be outside of an array.
         self.is_guarded = is_guarded
+        #: What reads the region of an operand, which reads expressions in turn.
+        self.find_region: Callable[[Any], Optional[ops.Region]] = _no_region
 
     @property
     def is_serial(self) -> bool:
@@ -111,49 +102,78 @@ class Expressions:
             return self.expr(node.body)
         if name == "Call":
             return self._call(node)
-        return ("opaque", _short(node))
+        return self._unknown(node, operands(node))
 
     def _call(self, node: Any) -> Expr:
-        name = bare(dialect.op_name(node))
-        arguments = list(node.args)
-        if name == "if_then_else":
-            return ("select", *(self.expr(one) for one in arguments))
-        if name in _BITS:
-            return (_BITS[name], self.expr(arguments[0]), self.expr(arguments[1]))
-        if name == "bitwise_not":
-            return ("~", self.expr(arguments[0]))
-        if name in TRANSPARENT and arguments:
-            return self.expr(arguments[0])
-        if name.endswith("block_rank_in_cluster"):
-            return self._state.bindings.rank_in_cluster()
-        if name.endswith("elect_sync"):
-            return ("==", self._state.bindings.lane(), 0)
-        if name == "tvm_warp_shuffle" and self._is_uniform_in_warps(self.expr(arguments[1])):
-            # One lane's value is that of all.
-            return self.expr(arguments[1])
-        if name.endswith("shuffle_elect"):
-            return self._elected_thread(self.literal(arguments[0]) if arguments else None)
-        return ("opaque", _short(node))
+        """The value that the family of the operation gives, or an unknown one."""
+        name = dialect.op_name(node)
+        value = ops.value(name)
+        known = None if value is None else value(node, self)
+        if known is not None:
+            return known
+        varies = ops.varies(name)
+        if varies == "operands":
+            return self._unknown(node, tuple(node.args))
+        return ("opaque", _short(node), *self._variables(varies))
 
-    def _is_uniform_in_warps(self, value: Expr) -> bool:
+    def _unknown(self, node: Any, operands: Iterable[Any]) -> Expr:
+        """An unknown value that is a function of others."""
+        named = (str, type(None))
+        operands = (one for one in operands if not isinstance(one, named))
+        values = (self.expr(one) for one in operands if dialect.kind(one) != "StringImm")
+        parts = (one for one in values if isinstance(one, (str, tuple)))
+        return ("opaque", _short(node), *dict.fromkeys(parts))
+
+    def _variables(self, varies: ops.Varies) -> Tuple[str, ...]:
+        """The variables with which an unknown value differs at the point of the walk."""
+        if varies == "kernel":
+            return ()
+        bindings, position = self._state.bindings, self._state.position
+        names = (*bindings.block_variables(), *position.loop_variables())
+        if varies == "execution":
+            names += bindings.thread_variables()
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def thread(self) -> Expr:
+        """The index of the thread in its block."""
+        return self._state.bindings.thread()
+
+    @property
+    def lane(self) -> Expr:
+        """The index of the thread in its warp."""
+        return self._state.bindings.lane()
+
+    @property
+    def rank_in_cluster(self) -> Expr:
+        """The number of the block in its cluster, 0 without clusters."""
+        return self._state.bindings.rank_in_cluster()
+
+    def index(self, tag: str) -> Expr:
+        """The index of the thread or block along an axis; 0 where it is not bound."""
+        name = self._state.bindings.index(tag)
+        return 0 if name is None else name
+
+    def extent(self, tag: str) -> Expr:
+        """The extent of a block or of the grid along an axis; 1 where it is not bound."""
+        return self._state.bindings.extent(tag)
+
+    def region(self, node: Any) -> Optional[ops.Region]:
+        """The box of an array that `node` denotes or points at; None if it denotes none."""
+        return self.find_region(node)
+
+    def is_uniform_in_warps(self, value: Expr) -> bool:
         """Whether a number has one value in each warp: of the thread, it uses the warp alone."""
         if isinstance(value, tuple) and value[0] in ("load", "opaque"):
             return False
         if isinstance(value, tuple):
             warp = value[0] == "//" and isinstance(value[2], int) and value[2] % WARP == 0
-            if warp and value[1] == self._state.bindings.thread():
+            if warp and value[1] == self.thread:
                 return True
-            return all(map(self._is_uniform_in_warps, value[1:]))
+            return all(map(self.is_uniform_in_warps, value[1:]))
         return not isinstance(value, str) or value in map(
             self._state.bindings.active.get, BLOCK_TAGS
         )
-
-    def _elected_thread(self, group: Union[int, float, str, bool, None]) -> Expr:
-        """One thread of each `group` of a block's; 0 is the whole block (T.shuffle_elect)."""
-        thread = self._state.bindings.thread()
-        if not isinstance(group, int):
-            return ("opaque", "shuffle_elect")
-        return ("==", ("%", thread, group) if group else thread, 0)
 
     def literal(self, node: Any) -> Union[int, float, str, bool, None]:
         """The constant that `node` is, as a Python value; None if it is none."""
@@ -206,6 +226,10 @@ class Expressions:
             scope=scope,
             span=sites[0] if sites else None,
         )
+
+
+def _no_region(node: Any) -> Optional[ops.Region]:
+    return None
 
 
 def is_integer(dtype: str) -> bool:

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any, Dict, Optional, Set, Tuple, Union
 
-from ...facts import Access, Arith, Buffer, Expr
-from ...ops import Layout, Region, TensorMap
+from ...facts import Access, Arith, Buffer, Expr, Statement
+from ...ops import Handler, Layout, Region, TensorMap
 from ..ir import dialect
 from ..state.barriers import first_value
 from .expression_cost import Cost, ExpressionCost, Readers
 from .regions import variable_of
+
+_NO_COST = Cost((), ())
+#: Expressions that take no operations and no loads.
+_WITHOUT_COST = frozenset({"IntImm", "FloatImm", "StringImm", "Var", "SizeVar"})
+
+
+def _is_constant(node: Any) -> bool:
+    return node is None or isinstance(node, (bool, int, float, str))
+
+
+class _Operands:
+    """The operands of one call that its handler has asked for, by their keys."""
+
+    def __init__(self) -> None:
+        self.computed: Set[int] = set()
+        self.loaded: Set[int] = set()
+        self.places: Set[int] = set()
+
+    @staticmethod
+    def note(node: Any, kind: Set[int]) -> None:
+        """Record that the handler has asked for `node` in one of these ways."""
+        if not _is_constant(node):
+            kind.add(dialect.key(node))
 
 
 class HandlerContext:
@@ -26,6 +49,44 @@ class HandlerContext:
         self._assigned: Dict[str, Expr] = {}
         #: The regions that scalars point at after the call, by buffer id.
         self._pointed: Dict[str, Region] = {}
+        self._operands = _Operands()
+
+    def call(self, call: Any, handler: Handler) -> Tuple[Statement, Cost]:
+        """The statement of a call, and the cost of its operands that is not in it.
+
+        Each operand is evaluated once: what the handler has not evaluated is evaluated here.  That
+        is the address of an operand in memory, and values that the operation itself does not
+        cost, such as a predicate.
+        """
+        outer, self._operands = self._operands, _Operands()
+        try:
+            statement = handler(call, self)
+            done = self._operands
+        finally:
+            self._operands = outer
+        cost = _NO_COST
+        for operand in call.args:
+            cost = cost.plus(self._cost_of_operand(operand, done))
+        return statement, cost
+
+    def _cost_of_operand(self, operand: Any, done: _Operands) -> Cost:
+        kind = None if _is_constant(operand) else dialect.kind(operand)
+        if kind is None or kind in _WITHOUT_COST:
+            return _NO_COST
+        key = dialect.key(operand)
+        if key in done.computed and key in done.loaded:
+            return _NO_COST
+        visitor = ExpressionCost(self._readers, self, is_mask=False, is_result=False)
+        if self._is_read(operand, key in done.places) or not visitor.visit_address(operand, None):
+            visitor.visit(operand, None)
+        arith, accesses = visitor.cost()
+        return Cost(() if key in done.computed else arith, () if key in done.loaded else accesses)
+
+    def _is_read(self, operand: Any, is_place: bool) -> bool:
+        """Whether an operand of the form of a load is one: registers and barriers are places."""
+        if is_place or dialect.kind(operand) not in dialect.LOADS:
+            return False
+        return self._expressions.buffer(dialect.buffer_of(operand)).scope == "global"
 
     @property
     def threads(self) -> Expr:
@@ -52,7 +113,9 @@ class HandlerContext:
 
     def region(self, node: Any) -> Optional[Region]:
         """The box of an array that `node` denotes or points at; None if it denotes none."""
-        return self._readers.regions.region(node)
+        found = self._readers.regions.region(node)
+        self._operands.note(node, self._operands.places)
+        return found
 
     def tensor_map(self, node: Any, dtype: str, rank: int) -> Optional[TensorMap]:
         """The array and the box that a tensor map describes."""
@@ -137,10 +200,12 @@ class HandlerContext:
 
     def arith(self, node: Any) -> Tuple[Arith, ...]:
         """The arithmetic on data of one evaluation of `node`."""
+        self._operands.note(node, self._operands.computed)
         return self.cost(node).arith
 
     def accesses(self, node: Any) -> Tuple[Access, ...]:
         """The loads of one evaluation of `node`."""
+        self._operands.note(node, self._operands.loaded)
         return self.cost(node).accesses
 
     def cost(

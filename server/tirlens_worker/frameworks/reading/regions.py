@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Any, NamedTuple, Optional, Tuple
 
 from ...facts import Buffer, Expr
 from ...ops import Region, TensorMap
@@ -13,8 +13,40 @@ from .expressions import Expressions, bare
 
 #: Calls that return the address of their operand, and calls that only change its type.
 _ADDRESSES = frozenset({"address_of", "tl.access_ptr", "buffer_data", "tl.tileop.access_ptr"})
+_REGIONS = frozenset({"tl.region", "tl.tileop.region"})
 _SAME_ADDRESS = frozenset({"reinterpret", "cuda.cvta_generic_to_shared"})
 _OFFSETS = frozenset({"ptx.addr", "handle_add_byte_offset", "ptr_byte_offset"})
+#: All calls that denote a place in memory and do not read it.
+ADDRESSES = _ADDRESSES | _REGIONS | {"tvm_access_ptr"}
+
+
+class AddressParts(NamedTuple):
+    """What an address consists of: other places, and the numbers that are evaluated for it."""
+
+    places: Tuple[Any, ...]
+    values: Tuple[Any, ...]
+
+
+def address_parts(node: Any) -> Optional[AddressParts]:
+    """The parts of the place in memory that `node` denotes; None if it denotes none.
+
+    Of ``tvm_access_ptr`` no code is generated for the extent.
+    """
+    name = dialect.kind(node)
+    if name in dialect.LOADS:
+        return AddressParts((), tuple(node.indices))
+    if name in dialect.REGIONS:
+        return AddressParts(
+            (), tuple(part for one in node.region for part in (one.min, one.extent))
+        )
+    if name != "Call":
+        return None
+    called, arguments = bare(dialect.op_name(node)), tuple(node.args)
+    if called == "tvm_access_ptr":
+        return AddressParts(arguments[1:2], arguments[2:3])
+    if called in _REGIONS:
+        return AddressParts(arguments[:1], arguments[2:])
+    return AddressParts(arguments[:1], ()) if called in _ADDRESSES else None
 
 
 class Regions:
@@ -100,7 +132,7 @@ class Regions:
 
     def _region_call(self, call: Any) -> Optional[Region]:
         name, arguments = bare(dialect.op_name(call)), list(call.args)
-        if name in ("tl.region", "tl.tileop.region"):
+        if name in _REGIONS:
             base = self.region(arguments[0])
             if base is None:
                 return None

@@ -69,8 +69,24 @@ class ExecScopes:
         """The index of a thread in its warp."""
         if LANE in self._indices:
             return self._indices[LANE][0].name
+        return ("%", self.thread(), _LANES)
+
+    def thread(self) -> str:
+        """The index of a thread in its block."""
+        found = self._indices.get(THREAD, [])
+        if len(found) == 1:
+            return found[0].name
         self._thread = self._thread or self._unique("thread")
-        return ("%", self._thread, _LANES)
+        return self._thread
+
+    def block_variables(self) -> Tuple[str, ...]:
+        """The variables of the indices of blocks and clusters."""
+        scopes = (CLUSTER, CTA, CTA_IN_CLUSTER, CTA_IN_PAIR)
+        return tuple(one.name for scope in scopes for one in self._indices.get(scope, ()))
+
+    def thread_variables(self) -> Tuple[str, ...]:
+        """The variables that tell the threads of a block apart."""
+        return () if self.threads() == 1 else (self.thread(),)
 
     def threads(self) -> Expr:
         """How many threads a block has."""

@@ -43,6 +43,8 @@ class Position:
         self.copies_are_async = False
         #: The enclosing loops from the outside in: variable and body; None for a while loop.
         self.loops: List[Tuple[Optional[str], Any]] = []
+        #: The numbers of the iterations of these loops.
+        self.iterations: List[Expr] = []
         #: The conditions that hold here.
         self.conditions: List[Expr] = []
         #: The ``CommReducer`` of the enclosing reduction.
@@ -57,3 +59,8 @@ class Position:
             yield
         finally:
             self.loops.pop()
+
+    def loop_variables(self) -> Tuple[str, ...]:
+        """The variables of the enclosing loops; of a while loop its iteration."""
+        loops = tuple(name for name, _ in self.loops if name is not None)
+        return loops + tuple(one for one in self.iterations if isinstance(one, str))

@@ -87,6 +87,8 @@ class ThreadBindings:
 
     def thread(self) -> Expr:
         """The index of a thread in its block."""
+        if self.scopes:
+            return self.scopes.thread()
         index: Expr = 0
         for axis, tag in reversed(list(enumerate(dialect.THREAD_TAGS))):
             size = self._extents.get(tag, 1)
@@ -101,6 +103,22 @@ class ThreadBindings:
         if axis not in self.thread_names:
             self.thread_names[axis] = self._unique("t" + "xyz"[axis])
         return self.thread_names[axis]
+
+    def extent(self, tag: str) -> Expr:
+        """The extent of an index so far; 1 where it is not bound."""
+        return self._extents.get(tag, 1)
+
+    def block_variables(self) -> Tuple[str, ...]:
+        """The variables of the block indices that enclose the walk."""
+        bound = tuple(self.active[tag] for tag in dialect.BLOCK_TAGS if tag in self.active)
+        return bound + self.scopes.block_variables()
+
+    def thread_variables(self) -> Tuple[str, ...]:
+        """The variables of the thread indices that enclose the walk."""
+        if self.scopes:
+            return self.scopes.thread_variables()
+        bound = (tag for tag in dialect.THREAD_TAGS if self._extents.get(tag, 1) != 1)
+        return tuple(name for name in map(self.index, bound) if name is not None)
 
     def threads_per_block(self) -> Expr:
         """The number of threads of a block, by its bindings or by its execution scopes."""

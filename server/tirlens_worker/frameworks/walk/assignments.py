@@ -40,7 +40,7 @@ class Assignments:
             scalars.forget(buffer.id)
             if target is not None:
                 scalars.pointers[buffer.id] = target
-                return ()
+                return self._builder.evaluation(stmt.value, "address")
             if buffer.dtype.startswith(("int", "uint", "bool")):
                 if _is_index(value):
                     nodes = self._store_of_index(stmt)
@@ -92,7 +92,7 @@ class Assignments:
         target = self._regions.pointer(value)
         if target is not None:
             self._state.scalars.pointers[dialect.key(stmt.var)] = target
-            return ()
+            return self._builder.evaluation(value, "address")
         nodes = self._builder.evaluation(value, "let")
         meaning = self._expressions.expr(value)
         if _is_index(meaning):

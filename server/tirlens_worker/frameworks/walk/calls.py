@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict, Iterator
+from typing import Any
 
 from ... import ops
-from ...facts import Access, Call, Evaluate, Expr, Statement
+from ...facts import Call, Evaluate, Statement
 from ..ir import dialect
 from ..ir.stores import results
-from ..reading.expression_cost import Readers
+from ..reading.expression_cost import Cost, Readers
 from ..reading.guards import add_guard
 from ..reading.handler_context import HandlerContext
 from .branches import Branches
@@ -47,13 +47,15 @@ class Calls:
             nodes = self._builder.evaluation(call, name)
         else:
             with self._state.caveats.collect(self._state.position.sites):
-                statement = handler(call, self._context)
+                statement, operands = self._context.call(call, handler)
             guard = self._accesses.guard_of_call(call, None, alone=True)
-            arith = add_guard(guard, statement.arith)
-            accesses = add_guard(guard, statement.accesses)
-            nodes = (
-                *self._index_loads(statement),
-                *self._builder.statement(replace(statement, arith=arith, accesses=accesses)),
+            nodes = self._nodes(
+                replace(
+                    statement,
+                    arith=add_guard(guard, statement.arith),
+                    accesses=add_guard(guard, statement.accesses),
+                ),
+                Cost(add_guard(guard, operands.arith), add_guard(guard, operands.accesses)),
             )
         self._state.forget(results(call))
         self._context.apply_assignments()
@@ -67,33 +69,23 @@ class Calls:
             self._builder.caveat(message, name)
             return self._builder.statement(Call(name, per="block"))
         with self._state.caveats.collect(self._state.position.sites):
-            statement = handler(stmt, self._context)
-        return (*self._index_loads(statement), *self._builder.statement(statement))
+            statement, operands = self._context.call(stmt, handler)
+        return self._nodes(statement, operands)
 
-    def _index_loads(self, statement: Statement) -> Nodes:
-        """The loads of the indices of a tile operation's boxes: ``table[bx]``, once a block.
+    def _nodes(self, statement: Statement, operands: Cost) -> Nodes:
+        """A statement with the evaluation of its operands.
 
-        An operation of single threads has them among its own accesses.
+        A thread that executes it alone does both.  Threads that execute it together evaluate the
+        operands once, loads that several operands have in common too (``table[bx]``).
         """
         if statement.per == "thread":
-            return ()
-        loads: Dict[Access, None] = {}
-        for access in statement.accesses:
-            for index in access.indices:
-                loads.update(dict.fromkeys(self._loads_in(index)))
+            arith = operands.arith + statement.arith
+            accesses = operands.accesses + statement.accesses
+            return self._builder.statement(replace(statement, arith=arith, accesses=accesses))
+        loads = tuple(dict.fromkeys(operands.accesses))
         if not loads:
-            return ()
-        names = ", ".join(self._state.arrays.get(load.buffer).name for load in loads)
-        return self._builder.statement(
-            Evaluate("indices from {}".format(names), accesses=tuple(loads), per="block")
-        )
-
-    def _loads_in(self, index: Expr) -> Iterator[Access]:
-        if not isinstance(index, tuple):
-            return
-        if index[0] == "load":
-            buffer = self._state.arrays.get(index[1])
-            if buffer.scope == "global":
-                yield Access(buffer.id, "read", tuple(index[2:]))
-        for operand in index[1:]:
-            yield from self._loads_in(operand)
+            return self._builder.statement(statement)
+        names = (self._state.arrays.get(load.buffer).name for load in loads)
+        purpose = "indices from {}".format(", ".join(dict.fromkeys(names)))
+        evaluation = Evaluate(purpose, accesses=loads, per=statement.per)
+        return (*self._builder.statement(evaluation), *self._builder.statement(statement))

@@ -42,6 +42,7 @@ def walk(
     `storage` are the shapes and strides of arrays that the compiler compacts, by their names.
     """
     regions = Regions(state, expressions)
+    expressions.find_region = regions.region
     readers = Readers(state, expressions, regions, Accesses(state, expressions, regions))
     context = HandlerContext(readers)
     builder = NodeBuilder(state, context, locator)

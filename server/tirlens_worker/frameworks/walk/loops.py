@@ -43,10 +43,13 @@ class LoopBodies:
         scalars = self._state.scalars
         before = dict(scalars.values)
         steps = self._induction.enter(body, iteration)
+        iterations = self._state.position.iterations
+        iterations.append(iteration)
         try:
             with self._state.position.jumps.inside(exits):
                 return self._walk.scope(body).nodes
         finally:
+            iterations.pop()
             self._induction.leave(steps, before, count)
             if dialect.jumps(body):
                 for name in steps:

@@ -16,7 +16,7 @@ from typing import Any, Optional, Tuple
 
 from ...facts import Access, AccessMode, Copy, Expr, Fill, Load, Statement, Store
 from ..build import bits, label, lanes, not_understood, plus, short_name
-from ..registry import Context, Region, accounts
+from ..registry import Context, Region, Values, accounts, gives
 
 _WIDTH = re.compile(r"(?:ldg|lds|stg|sts)(\d+)$")
 
@@ -57,6 +57,13 @@ def read_only_load(call: Any, context: Context) -> Statement:
         accesses=(lanes(source, "read", "thread", 1),),
         read_only=True,
     )
+
+
+@gives("tl.__ldg", "tir.cuda.ldg")
+def element_value(call: Any, values: Values) -> Optional[Expr]:
+    """The element at the address, as a load of the language has it."""
+    source = values.region(call.args[0])
+    return None if source is None else ("load", source.buffer.id, *source.indices)
 
 
 def _wide_access(

@@ -4,6 +4,9 @@ A shuffle is one operation per thread.  A reduction over 32 lanes is 5 shuffles 
 operations per thread; a reduction over a block repeats that for the results of the warps.  A vote
 or a match is one exchange.
 
+The value of another lane is known where all lanes have the same.  An election holds in one thread
+of its group.  Votes and matches have no value before the run.
+
 Sources: tilelang ``language/builtin.py``, ``language/reduce_op.py`` (warp_reduce),
 ``src/tl_templates/cuda/reduce.h``; TVM ``tirx/op.py``, ``src/s_tir/transform/
 lower_thread_allreduce.cc``, ``backend/cuda/op.py`` (cuda.warp_reduce, cuda.cta_reduce).
@@ -12,11 +15,11 @@ lower_thread_allreduce.cc``, ``backend/cuda/op.py`` (cuda.warp_reduce, cuda.cta_
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Tuple
+from typing import Any, Optional, Tuple
 
-from ...facts import Access, Arith, Reduce, Shuffle, Statement
+from ...facts import Access, Arith, Expr, Reduce, Shuffle, Statement
 from ..build import WARP, binary_log, label, not_understood, short_name
-from ..registry import Context, accounts
+from ..registry import Context, Values, accounts, gives
 
 _STEPS = binary_log(WARP)
 
@@ -56,6 +59,41 @@ def shuffle(call: Any, context: Context) -> Statement:
     """A shuffle, vote or match: one exchange with the other lanes."""
     # The value follows the mask, if there is one; both may be expressions with a cost.
     return _exchange(call, context, 1, (), tuple(call.args))
+
+
+@gives("tir.tvm_warp_shuffle*", "tl.shfl_*", "tir.cuda.__shfl_*", "tir.hip.__shfl_*")
+def of_another_lane(call: Any, values: Values) -> Optional[Expr]:
+    """``shuffle(mask, value, lane, ...)``: the value, if it is one in all lanes of the warp."""
+    value = values.expr(call.args[1])
+    return value if values.is_uniform_in_warps(value) else None
+
+
+@gives("tir.metal.simd_shuffle*", "tir.webgpu.subgroup_shuffle*", "tir.simd_shuffle*")
+def of_another_lane_without_mask(call: Any, values: Values) -> Optional[Expr]:
+    """``shuffle(value, lane)``."""
+    value = values.expr(call.args[0])
+    return value if values.is_uniform_in_warps(value) else None
+
+
+@gives("tir.tvm_warp_activemask", "tir.cuda.__activemask", "tir.hip.__activemask", "tl.activemask")
+def active_mask(call: Any, values: Values) -> Optional[Expr]:
+    """The mask of the active lanes, that of a whole warp."""
+    return (1 << WARP) - 1
+
+
+@gives("tir.cuda.elect_sync", "tir.ptx.elect_sync", "tir.ptx_elect_sync")
+def elected_in_warp(call: Any, values: Values) -> Optional[Expr]:
+    """One thread of each warp."""
+    return ("==", values.lane, 0)
+
+
+@gives("tl.tl_shuffle_elect")
+def elected_in_group(call: Any, values: Values) -> Optional[Expr]:
+    """``shuffle_elect(group)``: one thread of each `group` of a block's; 0 is the whole block."""
+    group = values.literal(call.args[0]) if len(call.args) else None
+    if not isinstance(group, int):
+        return None
+    return ("==", ("%", values.thread, group) if group else values.thread, 0)
 
 
 @accounts("tir.ptx.elect_sync")
