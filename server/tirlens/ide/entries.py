@@ -12,30 +12,43 @@ if TYPE_CHECKING:
     from tirlens_worker.facts import Span
 
 MACRO = "macro call"
+#: The kinds of entries that belong to no line.
+WITHOUT_LINE = ("launch", "tail")
 
 
 def entry_at(loops: Sequence[BreakdownEntry], line: int, column: int) -> BreakdownEntry | None:
     """The entry at a position of the analysed text (1-based line, 0-based column).
 
-    It is the innermost one that starts on the line and includes the column, else the outermost one
-    of the line.  At a macro call, it is the sum of the macro's entries.
+    The most specific text at the position decides, else the line. Several entries may have it: the
+    loops and statements of a tensor expression, or of a macro at its call. The outermost of these
+    includes the others, and siblings are summed.
     """
     found = [
         (depth, cost)
         for loop in loops
         for depth, cost in loop.walk()
-        if cost.kind not in ("launch", "tail") and _starts(cost, line)
+        if cost.kind not in WITHOUT_LINE and line in lines_of(cost)
     ]
     if not found:
         return None
     covering = [pair for pair in found if _covers(pair[1].span, line, column)]
     chosen = max(covering, key=lambda pair: pair[0])[1] if covering else found[0][1]
-    if not _is_called(chosen, line):
-        return chosen
-    called = [pair for pair in found if pair[1].span == chosen.span and _is_called(pair[1], line)]
-    least = min(depth for depth, _ in called)
-    outermost = [cost for depth, cost in called if depth == least]
-    return outermost[0] if len(outermost) == 1 else _combine(outermost)
+    same = [pair for pair in found if pair[1].span == chosen.span]
+    least = min(depth for depth, _ in same)
+    outermost = [cost for depth, cost in same if depth == least]
+    summed = combine(outermost)
+    return (
+        replace(summed, label=MACRO) if _is_called(chosen, line) and len(outermost) > 1 else summed
+    )
+
+
+def lines_of(cost: BreakdownEntry) -> set[int]:
+    """The lines of the text of an entry: all lines of an operation, the first line of a loop."""
+    own = {site.line for site in cost.sites if site.file is None}
+    if cost.span.file is not None:
+        return own
+    last = cost.span.end_line if cost.kind == "op" else cost.span.line
+    return own | set(range(cost.span.line, last + 1))
 
 
 def total(values: Iterable[float | None]) -> float | None:
@@ -48,12 +61,13 @@ def total(values: Iterable[float | None]) -> float | None:
     return found
 
 
-def _combine(costs: Sequence[BreakdownEntry]) -> BreakdownEntry:
-    """The sum of the statements of a macro, at the call of the macro."""
+def combine(costs: Sequence[BreakdownEntry]) -> BreakdownEntry:
+    """The sum of entries at one text, with these inside it; a single one as it is."""
+    if len(costs) == 1:
+        return costs[0]
     return replace(
         costs[0],
         kind="op",
-        label=MACRO,
         span=costs[0].span,
         trips=None,
         executions=None,
@@ -80,15 +94,6 @@ def _integer_total(values: Iterable[int | None]) -> int | None:
 def _is_called(cost: BreakdownEntry, line: int) -> bool:
     """Whether `cost` is of a macro that is called on `line`."""
     return len(cost.sites) > 1 and cost.span.file is None and cost.span.line == line
-
-
-def _starts(cost: BreakdownEntry, line: int) -> bool:
-    """Whether `line` belongs to `cost`: any line of an operation, the first line of a loop."""
-    if cost.span.file is not None:
-        return any(site.file is None and site.line == line for site in cost.sites)
-    last = cost.span.end_line if cost.kind == "op" else cost.span.line
-    at_last = cost.span.line <= line <= last
-    return at_last or any(site.file is None and site.line == line for site in cost.sites)
 
 
 def _covers(span: Span, line: int, column: int) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tirlens.ide import entries, labels
 from tirlens.ide.history import change
 from tirlens.ide.line_changes import own_shares
+from tirlens.ide.line_owners import line_owners, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -76,13 +77,15 @@ def file_hints(
     for digits in labels.HINT_DIGITS:
         found = [
             hint
-            for report in reports
+            for owner in line_owners(reports)
             for hint in hints(
-                report,
+                owner.report,
                 options.smallest_share,
                 digits,
-                times_before(report),
-                hottest_lines(report) if options.only_hottest else None,
+                times_before(owner.report),
+                owner.lines.intersection(hottest_lines(owner.report))
+                if options.only_hottest
+                else owner.lines,
             )
         ]
         if all(len(hint.label) <= labels.INLAY_LIMIT for hint in found):
@@ -189,4 +192,4 @@ def _tooltip(costs: list[BreakdownEntry], report: KernelReport) -> str:
     names = ", ".join(dict.fromkeys(cost.label for cost in costs))
     bound = costs[0].bound
     why = f"; {bound}-bound" if bound and len(costs) == 1 else ""
-    return f"{names}: share of {report.name} on {report.device_id}{why}"
+    return f"{names}: share of {title(report)} on {report.device_id}{why}"

@@ -15,6 +15,7 @@ from tirlens.ide import (
     entries,
     labels,
     lenses,
+    line_owners,
     places,
     sizes,
     tables,
@@ -56,18 +57,31 @@ def hover(
 
     Lines of a notebook's text are named by its `cells`.
 
-    The `def` of a kernel has the kernel's hover, a line of its body that of `entries.entry_at`.
+    The `def` of a kernel has the kernel's hover, a line of its body that of `entries.entry_at` in
+    the kernel that owns the line.
     """
     for report in reports:
         if report.span.line == line:
             same = [other for other in reports if other.span.line == line]
-            texts = (kernel(other, history_of(other), cells) for other in same)
-            return Hover(report.span, "\n\n---\n\n".join(texts))
-    for report in reports:
-        found = entries.entry_at(report.loops, line, column)
-        if found is not None:
-            return Hover(found.span, node(found, report, cells))
-    return None
+            texts = [kernel(other, history_of(other), cells) for other in same]
+            return Hover(report.span, "\n\n---\n\n".join([*_sums(same), *texts]))
+    owner = line_owners.owner_at(reports, line)
+    found = None if owner is None else entries.entry_at(owner.loops, line, column)
+    if owner is None or found is None:
+        return None
+    return Hover(found.span, node(found, owner, cells))
+
+
+def _sums(reports: Sequence[KernelReport]) -> list[str]:
+    """The sums over the kernels of one statement, as its lens has them."""
+    # The first hovers are displayed before the model is imported.
+    from tirlens.model.totals import module_totals
+
+    sums = module_totals(reports)
+    if not sums:
+        return []
+    titles = ", ".join(prose(part.title) for part in lenses.totals(sums))
+    return [f"**{prose(reports[0].definition)}**: {titles}"]
 
 
 def kernel(
@@ -94,7 +108,7 @@ def node(cost: BreakdownEntry, report: KernelReport, cells: CellPlaces = NO_CELL
     """One loop or operation."""
     verdict = f"**{code(cost.label)}**: {labels.time_or_overlap(cost)}"
     if cost.time_s and cost.share is not None:
-        verdict += f", {labels.percent(cost.share)} of {prose(labels.title(report))}"
+        verdict += f", {labels.percent(cost.share)} of {prose(line_owners.title(report))}"
     if cost.bound and cost.time_s:
         verdict += f", limited by {terms.bound(verdicts.unit(cost), cost.bound)}"
     notes = [

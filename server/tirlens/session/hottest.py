@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirlens.ide.line_changes import own_shares
+from tirlens.ide.line_owners import line_owners
 from tirlens.session.choices import kernel_at
 
 if TYPE_CHECKING:
@@ -64,10 +65,11 @@ def _hot_lines(document: Document, reports: Sequence[KernelReport]) -> list[HotL
     assert document.analysis is not None
     lines = document.map_from(document.analysis.reading)
     found: list[HotLine] = []
-    for report in reports:
+    for owner in line_owners(reports):
+        report = owner.report
         for then, share in own_shares(report).items():
             now = lines.current_line(then)
-            if now is not None:
+            if now is not None and (then in owner.lines or then == report.span.line):
                 text = document.lines[now - 1]
                 column = len(text) - len(text.lstrip())
                 time_s = share * _time_s(report)

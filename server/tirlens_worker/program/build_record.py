@@ -110,7 +110,7 @@ class BuildRecord:
             self._add_version(value, line, "Schedule")
         elif _is_built(value):
             step = self._watched.get(line, "")
-            self._events.append(Event(line, value, step, origin=self._origin))
+            self._events.append(Event(line, _snapshot(value), step, origin=self._origin))
         return value
 
     def note_step(self, schedule: Any, step: str, depth: int) -> None:
@@ -303,6 +303,20 @@ def _is_built(value: Any, depth: int = 2) -> bool:
     if not depth or len(inner) > _MAX_ELEMENTS:
         return False
     return any(_is_built(one, depth - 1) for one in inner)
+
+
+def _snapshot(value: Any, depth: int = 2) -> Any:
+    """`value` as it is now; a later statement may change a module: ``mod["main"] = ...``."""
+    if type(value).__name__ == "IRModule" and hasattr(value, "clone"):
+        return value.clone()
+    if isinstance(value, CapturedKernel):
+        return CapturedKernel(_snapshot(value.prim_func))
+    if not depth or not elements(value):
+        return value
+    if isinstance(value, dict):
+        items = cast(Dict[Any, Any], value).items()
+        return {key: _snapshot(one, depth - 1) for key, one in items}
+    return [_snapshot(one, depth - 1) for one in elements(value)]
 
 
 def elements(value: Any) -> List[Any]:

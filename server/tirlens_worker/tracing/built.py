@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Uni
 
 from ..facts import Built, Span, no_entries
 from ..frameworks import relax_graph
+from ..frameworks.ir import dialect
 from ..frameworks.locations.block_lines import NO_LINES, BlockLines, block_names
 from ..program import execution, load
 from ..program.build_record import BuildRecord, Event, elements
@@ -16,7 +17,7 @@ from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 from . import assumed_calls
 from .assumed_calls import Call
 from .failures import Failure, explain
-from .kernels import functions
+from .kernels import Named, functions
 
 # The most kernels of one statement: a module of a large model has hundreds.
 _MAX_FUNCTIONS = 64
@@ -64,7 +65,7 @@ class BuiltTracer:
             events = self._record.events(span.line, span.end_line)
         found = [
             built
-            for event in events
+            for event in _without_repeated(events)
             for built in self._functions(event, _call_of(event, request.name))
         ]
         return found[:_MAX_FUNCTIONS], None if found or not request.is_certain else self._why_not(
@@ -116,12 +117,24 @@ class BuiltTracer:
         """The lines of the steps that added blocks, by the names of the blocks."""
         known: Set[str] = set()
         lines: Dict[str, int] = {}
-        for version in self._record.versions(event):
+        scheduled = event if event.sequence is not None else self._schedule_version(event, function)
+        for version in [] if scheduled is None else self._record.versions(scheduled):
             here = {n for _, one in functions(version.value) for n in block_names(one)}
             if known:
                 lines.update(dict.fromkeys(here - known, version.line))
             known |= here
         return lines
+
+    def _schedule_version(self, event: Event, function: Any) -> Optional[Event]:
+        """The version of a schedule that a compilation or a pass has made `function` of."""
+        names = block_names(function)
+        found: Optional[Event] = None
+        for other in self._record.earlier(event):
+            if other.sequence is None:
+                continue
+            if any(block_names(one) == names for _, one in functions(other.value)):
+                found = other
+        return found
 
     def _call(self, request: KernelRequest) -> None:
         """Call the function in which the statements of a request are, unless it was executed."""
@@ -189,6 +202,24 @@ class BuiltTracer:
         if request.local_to is None:
             return self._loaded.failure_at(request)
         return None
+
+
+def _without_repeated(events: List[Event]) -> List[Event]:
+    """`events` without those of assumed calls that build what the document itself has built."""
+    own = [functions(event.value) for event in events if event.origin is None]
+    return [
+        event
+        for event in events
+        if event.origin is None or not any(_is_same(functions(event.value), other) for other in own)
+    ]
+
+
+def _is_same(some: List[Named], others: List[Named]) -> bool:
+    """Whether two lists have the same functions under the same names."""
+    return len(some) == len(others) and all(
+        name == other_name and dialect.is_equal(one, other)
+        for (name, one), (other_name, other) in zip(some, others)
+    )
 
 
 def _call_of(event: Event, name: str) -> Call:

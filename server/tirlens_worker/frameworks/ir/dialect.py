@@ -7,6 +7,7 @@ differ between versions.  This module imports no framework.
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 BINARY = {
@@ -214,3 +215,10 @@ def last_of(stmt: Any) -> Any:
     while kind(stmt) == "SeqStmt":
         stmt = stmt.seq[len(stmt.seq) - 1]
     return stmt
+
+
+def is_equal(one: Any, other: Any) -> bool:
+    """Whether two functions are the same but for the names and identities of their variables."""
+    ffi = sys.modules.get("tvm_ffi")
+    equal = getattr(ffi, "structural_equal", None) or sys.modules["tvm"].ir.structural_equal
+    return bool(equal(one, other, map_free_vars=True))
