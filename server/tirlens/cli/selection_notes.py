@@ -28,6 +28,11 @@ def refuse_selection(arguments: argparse.Namespace, traced: Sequence[Traced]) ->
     names = [kernel.name for file in traced for kernel in file.source.kernels]
     if not names:
         return
+    if getattr(arguments, "by_launches", False):
+        raise UsageError(
+            "--by-launches: no calls of these kernels are captured; "
+            "record those of a program with: tirlens capture -- COMMAND"
+        )
     selection = [*arguments.kernel, *arguments.call] or ["all (they are turned off)"]
     listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     raise UsageError(f"no kernel matches {', '.join(selection)}; there are: {listed}")

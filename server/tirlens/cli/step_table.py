@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tirlens.cli.outcome import print_note
 from tirlens.ide import call_text, labels, places
 from tirlens.pipeline import FileReport
 from tirlens.pipeline.step_cost import CallCost, KernelCost, StepCost, step_cost
@@ -20,15 +19,8 @@ _LEAST_CALL = 24
 
 
 def print_step(out: Console, reports: Sequence[FileReport]) -> None:
-    """Print the table of the captured step, or that nothing of these files was captured."""
-    step = step_cost(reports)
-    if not step.launches:
-        print_note(
-            "--by-launches: no calls of these kernels are captured; "
-            "record those of a program with: tirlens capture -- COMMAND"
-        )
-        return
-    out.print(step_table(step))
+    """Print the table of the captured step."""
+    out.print(step_table(step_cost(reports)))
     out.print()
 
 
