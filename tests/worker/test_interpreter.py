@@ -4,7 +4,7 @@ import os
 import stat
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -110,6 +110,7 @@ def test_an_unusable_setting_says_why(tmp_path: Path, kind: str) -> None:
 _PROBING = """
 import os, sys
 sys.path[:0] = {path!r}
+from collections.abc import Callable
 from pathlib import Path
 from support.robust import marked, new_mark, until
 from tirlens import worker_client
@@ -136,14 +137,14 @@ def test_03_a_probe_does_not_outlive_its_server(tmp_path: Path) -> None:
 
 def test_a_probe_is_repeated_when_packages_change(tmp_path: Path) -> None:
     python = _python(tmp_path / "env")
+    packages = tmp_path / "env" / "site-packages"
+    answer = tmp_path / "answer"
+    answer.write_text(_ANSWER % ("3.11.7", "{}", packages))
+    python.write_text(f"#!/bin/sh\ncat {answer}\n")
     assert worker_client.probe(python).frameworks == {}
-    text = python.read_text().replace("{}", TVM)
-    stamp = python.stat().st_mtime_ns
-    python.write_text(text)
-    os.utime(python, ns=(stamp, stamp))
+    answer.write_text(_ANSWER % ("3.11.7", TVM, packages))
     assert worker_client.probe(python).frameworks == {}
-    now = time.time_ns() + 10**9
-    os.utime(tmp_path / "env" / "site-packages", ns=(now, now))
+    (packages / "tvm").mkdir()
     assert worker_client.probe(python).frameworks == {"tvm": "0.27.0"}
 
 
@@ -158,3 +159,33 @@ def test_tilelangs_copy_of_tvm_is_taken_where_none_has_tvm(tmp_path: Path) -> No
         tmp_path / "a.py", setting=bare, framework_hint="tvm", environ={}
     )
     assert found.problem is not None
+
+
+def _installed(python: Path) -> str:
+    found = worker_client.find_interpreter("a.py", setting=python, framework_hint="tvm", environ={})
+    return found.installation
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda packages: (packages / "tvm/lib/libtvm.so").unlink(), id="broken"),
+        pytest.param(
+            lambda packages: (packages / "tvm/lib/libtvm.so").write_text("other"), id="replaced"
+        ),
+        pytest.param(
+            lambda packages: (packages / "apache_tvm_ffi-0.1.15.dist-info").mkdir(), id="upgraded"
+        ),
+    ],
+)
+def test_results_of_changed_packages_are_of_another_installation(
+    tmp_path: Path, change: Callable[[Path], object]
+) -> None:
+    python = _python(tmp_path, TVM)
+    packages = tmp_path / "site-packages"
+    (packages / "tvm/lib").mkdir(parents=True)
+    (packages / "tvm/lib/libtvm.so").write_text("")
+    before = _installed(python)
+    assert _installed(python) == before
+    change(packages)
+    assert _installed(python) != before

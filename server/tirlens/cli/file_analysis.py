@@ -373,17 +373,12 @@ def _result_key(
             for kernel in kernels
         }
     )
-    versions = (
-        str(interpreter.path),
-        interpreter.python,
-        *(f"{name} {version}" for name, version in interpreter.frameworks.items()),
-    )
     variables = {
         name: value
         for name, value in worker_environment(os.environ, interpreter.variables).items()
         if name not in TERMINAL_VARIABLES
     }
-    return result_key(request, versions, variables, archs)
+    return result_key(request, interpreter.identity, variables, archs)
 
 
 def _lowers(arguments: argparse.Namespace, project: Settings) -> bool:

@@ -254,8 +254,7 @@ def _key(interpreter: Interpreter) -> tuple[object, ...]:
     """What a worker must have in common with an analysis: also the variables that it sees."""
     variables = worker_environment(os.environ, interpreter.variables)
     own = {name: value for name, value in variables.items() if name not in TERMINAL_VARIABLES}
-    frameworks = sorted(interpreter.frameworks.items())
-    return interpreter.path, interpreter.python, tuple(frameworks), tuple(sorted(own.items()))
+    return interpreter.identity, tuple(sorted(own.items()))
 
 
 async def _gather(*work: Any) -> None:

@@ -96,7 +96,7 @@ class ResultStore:
 
 
 def result_key(
-    request: Analyze, versions: Sequence[str], variables: Mapping[str, str], archs: Sequence[str]
+    request: Analyze, interpreter: str, variables: Mapping[str, str], archs: Sequence[str]
 ) -> str:
     """The key of the result of `request`.
 
@@ -104,15 +104,16 @@ def result_key(
     ----------
     request
         The text and its kernels.
-    versions
-        The interpreter, its version and those of its frameworks.
+    interpreter
+        The identity of the interpreter: its path, its versions and what is installed.
     variables
         The environment variables that the text sees.
     archs
         The architectures for which its kernels are lowered.
     """
     digest = hashlib.sha256()
-    for part in (__version__, _worker_version(), *versions, *archs, str(sorted(variables.items()))):
+    parts = (__version__, _worker_version(), interpreter, *archs, str(sorted(variables.items())))
+    for part in parts:
         digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
     digest.update(codec.dumps(replace(request, id=0, time_limit_s=0.0)))
     return digest.hexdigest()

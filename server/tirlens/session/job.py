@@ -154,4 +154,4 @@ def plan_other_text(
 
 
 def _environment_key(interpreter: Interpreter) -> str:
-    return f"{interpreter.path}\0{interpreter.frameworks}\0{interpreter.variables}"
+    return f"{interpreter.identity}\0{interpreter.variables}"

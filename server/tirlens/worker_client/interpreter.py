@@ -24,6 +24,7 @@ class Interpreter:
     """A Python and why it was chosen.  With a `problem` it cannot analyse the file.
 
     `variables` are further environment variables that its worker receives, as patterns of names.
+    `installation` changes with the files of its packages.
     """
 
     path: Path
@@ -32,6 +33,12 @@ class Interpreter:
     frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
     problem: Problem | None = None
     variables: tuple[str, ...] = ()
+    installation: str = ""
+
+    @property
+    def identity(self) -> str:
+        """What results depend on: the path, the versions, and the installed files."""
+        return f"{self.path}\0{self.python}\0{dict(self.frameworks)}\0{self.installation}"
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,7 @@ def _interpreter(candidate: _Candidate, found: Probe, hint: str | None) -> Inter
         python=found.python,
         frameworks=found.frameworks,
         problem=None if message is None else Problem("interpreter", message),
+        installation=found.installation,
     )
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 _PROBE_TIMEOUT_S = 20.0
+_Stamps: TypeAlias = tuple[tuple[str, int, int], ...]
+# The folders of the frameworks' modules and shared libraries, below that of the packages.
+_FRAMEWORK_FOLDERS = ("tvm", "tvm/lib", "tvm_ffi", "tvm_ffi/lib", "tilelang", "tilelang/lib")
+_CACHE = "__pycache__"
 # Found without importing: the frameworks take seconds to import and may print or crash.
 _PROBE = """
 import os, sys
@@ -51,10 +57,15 @@ print(json.dumps({
 
 @dataclass(frozen=True)
 class Probe:
-    """The versions of a Python and its frameworks, or the `error` of the query."""
+    """The versions of a Python and its frameworks, or the `error` of the query.
+
+    `installation` changes with the installed packages and with the files of the frameworks, also
+    where their versions stay.
+    """
 
     python: str = ""
     frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
+    installation: str = ""
     error: str | None = None
 
 
@@ -66,12 +77,14 @@ def probe(path: Path) -> Probe:
         if known is not None and known[1] == _stamps(path, known[0]):
             return known[2]
         found, folders = _ask(path)
-        _cache[path] = (folders, _stamps(path, folders), found)
+        stamps = _stamps(path, folders)
+        found = replace(found, installation=hashlib.sha256(repr(stamps).encode()).hexdigest()[:16])
+        _cache[path] = (folders, stamps, found)
         return found
 
 
 _asking = threading.Lock()
-_cache: dict[Path, tuple[tuple[str, ...], tuple[int, ...], Probe]] = {}
+_cache: dict[Path, tuple[tuple[str, ...], _Stamps, Probe]] = {}
 
 
 def _ask(path: Path) -> tuple[Probe, tuple[str, ...]]:
@@ -101,11 +114,23 @@ def _ask(path: Path) -> tuple[Probe, tuple[str, ...]]:
     return Probe(data["python"], data["frameworks"]), tuple(data["folders"])
 
 
-def _stamps(path: Path, folders: tuple[str, ...]) -> tuple[int, ...]:
-    stamps: list[int] = []
-    for item in (path, *map(Path, folders)):
-        try:
-            stamps.append(item.stat().st_mtime_ns)
-        except OSError:
-            stamps.append(0)
+def _stamps(path: Path, folders: tuple[str, ...]) -> _Stamps:
+    """Names, sizes and times of the interpreter, the packages, and the files of frameworks."""
+    stamps = [_stamp(path.name, path)]
+    for folder in map(Path, folders):
+        for name in (".", *_FRAMEWORK_FOLDERS):
+            try:
+                with os.scandir(folder / name) as entries:
+                    found = sorted((entry.name, entry) for entry in entries)
+            except OSError:
+                continue
+            stamps += [_stamp(f"{name}/{text}", entry) for text, entry in found if text != _CACHE]
     return tuple(stamps)
+
+
+def _stamp(name: str, entry: Path | os.DirEntry[str]) -> tuple[str, int, int]:
+    try:
+        status = entry.stat()
+    except OSError:
+        return name, 0, 0
+    return name, status.st_size, status.st_mtime_ns
