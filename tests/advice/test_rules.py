@@ -11,12 +11,12 @@ from support.actions import ACTION
 from support.kernels import gemm, scale, site
 from tirlens.advice import Question, advise, rewrite, splitting
 from tirlens.advice.independence import nests, with_innermost
-from tirlens.advice.rules import launch_bound, partial_warp
+from tirlens.advice.rules import launch_bound, partial_warp, tail_wave
 from tirlens.hardware import load
 from tirlens.ide import verdicts
 from tirlens.model import analyze
 from tirlens.model.counting.facts_walk import walk_nodes
-from tirlens.model.report import Advice
+from tirlens.model.report import Advice, BreakdownEntry, Waves
 from tirlens.model.reporting.bound import find_bound
 from tirlens_worker.facts import (
     Access,
@@ -436,3 +436,139 @@ def test_only_a_plain_sum_is_split() -> None:
         return node
 
     assert splitting.reduction(rewrite.change(facts, edit)) is None
+
+
+def streamed(n: int = 4096, threads: int = 256) -> KernelFacts:
+    """``Y[c] = sum of X[k, c]`` over `n` rows, a column a thread: few blocks, long loops."""
+    column = ("+", ("*", "bx", threads), "tx")
+    add = Store(
+        label="acc[0] += X[k, ...]",
+        arith=(Arith("add", "float32"),),
+        accesses=(
+            Access("acc", "read", (0,)),
+            Access("A", "read", ("k", column)),
+            Access("acc", "write", (0,)),
+        ),
+        sites=site(5),
+    )
+    store = Store(
+        label="Y[...] = acc[0]",
+        accesses=(Access("acc", "read", (0,)), Access("B", "write", (0, column))),
+        sites=site(7),
+    )
+    facts = launched((add, store), {"bx": n // threads}, {"tx": threads}, (n, n))
+    own = Buffer("acc", "acc", "float32", (1,), scope="local")
+
+    def edit(node: Node) -> Node:
+        if node == add:
+            return Loop("unroll", "k", 0, n, (add,), sites=site(4))
+        return node
+
+    return replace(rewrite.change(facts, edit), buffers=(*facts.buffers, own))
+
+
+@pytest.mark.parametrize("threads", [64, 128, 256])
+def test_smaller_blocks_are_what_is_evaluated(threads: int) -> None:
+    """The saving is that of the same kernel written with smaller blocks, not more."""
+    device = load("h100-sxm")
+    facts = streamed(threads=threads)
+    report = analyze(facts, device)
+    divided = splitting.with_smaller_blocks(facts, 2, 32)
+    written = analyze(streamed(threads=threads // 2), device)
+    assert divided is not None
+    changed = analyze(divided, device)
+    assert changed.time_s == pytest.approx(written.time_s, rel=0.02)
+    assert (changed.flop, changed.compulsory_bytes) == (report.flop, report.compulsory_bytes)
+    advice = asked(facts)["small-grid"]
+    assert report.time_s is not None and report.roofline_time_s is not None
+    assert advice.saving_s is not None
+    assert report.time_s - advice.saving_s >= report.roofline_time_s
+
+
+def test_blocks_whose_elements_depend_on_each_other_are_not_divided() -> None:
+    assert splitting.with_smaller_blocks(turned(33), 2, 32) is None
+    assert splitting.with_smaller_blocks(gemm(), 2, 32) is None
+    # A part has no whole warp.
+    assert splitting.with_smaller_blocks(streamed(threads=256), 16, 32) is None
+
+
+SIZED = [*(facts for _, facts, _ in SPEAKS), streamed(), streamed(2048, 128)]
+
+
+@pytest.mark.parametrize("facts", SIZED)
+@pytest.mark.parametrize("device", ["h100-sxm", "a100-80-sxm", "rtx-4090", "b200", "v100-pcie"])
+def test_no_advice_promises_more_than_there_is(facts: KernelFacts, device: str) -> None:
+    spec = load(device)
+    report = analyze(facts, spec)
+    rooflines_s = [report.roofline_time_s or 0.0]
+    question = Question(facts, spec, report=report)
+    launch_s = sum(item.time_s or 0.0 for item in report.loops if item.kind == "launch")
+    for advice in advise(question):
+        if advice.saving_s is None:
+            continue
+        assert report.time_s is not None
+        left_s = report.time_s - advice.saving_s
+        assert left_s >= launch_s * (1 - 1e-9)
+        if advice.rule != "no-tensor-core":
+            # Matrix units have another roofline.
+            assert left_s >= min(rooflines_s) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("assumed", [{"M": "4096"}, {"A": "torch.empty((64, 64))"}])
+def test_waves_of_assumed_sizes_are_no_advice(assumed: dict[str, str]) -> None:
+    device = load("h100-sxm")
+    for facts, rule in ((gemm(2048, 1152, 8192, threads=256), "tail-wave"),
+                        (streamed(), "small-grid")):  # fmt: skip
+        report = analyze(facts, device)
+        known = {advice.rule for advice in advise(Question(facts, device, report=report))}
+        guessed = replace(report, assumed=assumed)
+        found = {advice.rule for advice in advise(Question(facts, device, report=guessed))}
+        typed = replace(report, assumed={"dtype": "'float16'"})
+        assert rule in known and rule not in found
+        assert rule in {one.rule for one in advise(Question(facts, device, report=typed))}
+
+
+def tail(time_s: float) -> BreakdownEntry:
+    return BreakdownEntry("tail", "tail", site(1)[0], 1, 1, 0, 0, 0, time_s, None, None)
+
+
+def test_one_block_a_row_has_no_tiles_to_change() -> None:
+    """The number of tokens is given: no tile fills the last wave."""
+    device = load("h100-sxm")
+    facts = launched(
+        (
+            Store(
+                label="B[...] = A[...]",
+                accesses=(Access("A", "read", ("bx", "tx")), Access("B", "write", ("bx", "tx"))),
+                sites=site(5),
+            ),
+        ),
+        {"bx": 132 * 16 + 40},
+        {"tx": 128},
+        (132 * 16 + 40, 128),
+    )
+    report = replace(
+        analyze(facts, device),
+        waves=Waves(2.2, 0.4),
+        loops=(*analyze(facts, device).loops, tail(5e-5)),
+        time_s=1e-4,
+        roofline_time_s=1e-6,
+    )
+    assert not list(tail_wave.check(Question(facts, device, report=report)))
+    assert list(tail_wave.check(Question(copied(), device, report=report)))
+
+
+@pytest.mark.parametrize(("tile", "fits"), [(128, True), (256, False)])
+def test_fragments_that_fill_the_register_file(tile: int, fits: bool) -> None:
+    """256 x 256 accumulators are all registers of an SM, whatever the number of threads."""
+    facts = summed(gemm(4096, 4096, 4096, tile_m=256, tile_n=tile, threads=64))
+    advice = asked(facts)["threads"]
+    assert (advice.change is not None, advice.saving_s is not None) == (fits, fits)
+    assert ("smaller tiles" in advice.action) == (not fits)
+
+
+def test_matrix_units_have_the_name_of_the_framework() -> None:
+    of_tilelang = asked(replace(half_product(), framework="tilelang"))["no-tensor-core"]
+    assert "T.gemm" in of_tilelang.message
+    of_tvm = asked(replace(half_product(), framework="tvm"))["no-tensor-core"]
+    assert "T.gemm" not in of_tvm.message + of_tvm.action

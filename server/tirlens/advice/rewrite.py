@@ -102,7 +102,7 @@ def with_threads(facts: KernelFacts, threads: int) -> KernelFacts | None:
     loop = thread_loop(facts)
     if loop is None or not facts.launch.threads or loop.extent != facts.launch.threads[0]:
         return None
-    if any(loop.var in _names(node) for node in walk_nodes(facts.body)):
+    if any(loop.var in names(node) for node in walk_nodes(facts.body)):
         return None
 
     def edit(node: Node) -> Node:
@@ -172,7 +172,7 @@ def with_vectors(facts: KernelFacts, width: int) -> KernelFacts | None:
     own = {id(node) for node in nodes if isinstance(node, Statement)}
     if not all(_steps_by_element(one, loop.var) for one in nodes if isinstance(one, Statement)):
         return None
-    if any(loop.var in _names(node) for node in nodes if isinstance(node, Let | Loop | While)):
+    if any(loop.var in names(node) for node in nodes if isinstance(node, Let | Loop | While)):
         return None
     first: dict[str, Expr] = {loop.var: ("*", loop.var, width)}
 
@@ -224,7 +224,7 @@ def _steps_by_element(statement: Statement, thread: str) -> bool:
     return True
 
 
-def _names(node: Node) -> frozenset[str]:
+def names(node: Node) -> frozenset[str]:
     """The variables in the expressions of a node itself, apart from those that it binds."""
     found: set[str] = set()
     for expr in node_expressions(node):

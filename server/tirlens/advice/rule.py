@@ -6,6 +6,7 @@ the model again, and reports the difference.  An evaluation takes milliseconds.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -60,9 +61,14 @@ class Question:
         leaves = leaves_of(known.tree)
         return map_array_accesses(leaves, array, known.buffers, known.facts.framework)
 
-    def saving_s(self, facts: KernelFacts) -> float | None:
-        """Seconds that `facts` would save; None where either time is unknown or it cannot run."""
-        return self.saving_of_report_s(self.what_if(facts))
+    def saving_s(self, facts: KernelFacts, part: Loop | Statement | None = None) -> float | None:
+        """Seconds that `facts` would save; None where either time is unknown or it cannot run.
+
+        A change of `part` alone saves at most the time of that part.
+        """
+        saving_s = self.saving_of_report_s(self.what_if(facts))
+        part_s = self._times_s.get(part.sites) if part is not None else None
+        return saving_s if saving_s is None or part_s is None else min(saving_s, part_s)
 
     def saving_of_report_s(self, changed: KernelReport) -> float | None:
         """Seconds that the kernel of the report `changed` would save; None as in `saving_s`."""
@@ -75,7 +81,32 @@ class Question:
         if of_source_s is None or displayed_s is None:
             return None
         # The lowered kernel may be faster than its source tells.
-        return min(of_source_s, displayed_s) - changed.time_s
+        saving_s = min(of_source_s, displayed_s) - changed.time_s
+        return min(saving_s, self._most_s(changed.roofline_time_s))
+
+    def most_s(self) -> float:
+        """The most seconds that another schedule of the same work can save.
+
+        What is left is at least the roofline, and the launches.
+        """
+        return self._most_s(self.report.roofline_time_s)
+
+    def _most_s(self, roofline_s: float | None) -> float:
+        """The time above the launches and above a roofline: the kernel's, or that of a change."""
+        time_s = self.report.time_s or 0.0
+        launches_s = sum(item.time_s or 0.0 for item in self.report.loops if item.kind == "launch")
+        rooflines_s = [item for item in (roofline_s, self.report.roofline_time_s) if item]
+        return max(0.0, time_s - max(launches_s, min(rooflines_s, default=0.0)))
+
+    @property
+    def has_assumed_sizes(self) -> bool:
+        """Whether nothing in the program gives the sizes: the number of blocks is not known."""
+        return any(_is_size(value) for value in self.report.assumed.values())
+
+    @property
+    def is_one_launch(self) -> bool:
+        """Whether the function is one launch: of several, the grid is that of the longest."""
+        return sum(item.kind == "launch" for item in self.report.loops) <= 1
 
     @cached_property
     def _as_written(self) -> KernelReport:
@@ -106,6 +137,15 @@ class Question:
         """Whether a saving in seconds is a noticeable share of the kernel's time."""
         time_s = self.report.time_s
         return saving_s is not None and time_s is not None and saving_s >= NOTICEABLE * time_s
+
+
+def _is_size(expression: str) -> bool:
+    try:
+        value = ast.literal_eval(expression)
+    except (ValueError, SyntaxError):
+        # An array, or what is computed of a size.
+        return any(character.isdigit() for character in expression)
+    return type(value) is int
 
 
 Rule = Callable[[Question], Iterator[Advice]]

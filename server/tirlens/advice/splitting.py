@@ -1,23 +1,30 @@
-"""Split-K: the rewrite of a matrix product whose reduction is split among blocks."""
+"""Rewrites that give a kernel more blocks: split-K, and blocks with fewer of the elements."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tirlens.advice import rewrite
+from tirlens.model.counting.facts_walk import walk_nodes
 from tirlens_counting.expressions import simplify, substitute
 from tirlens_worker.facts import (
     Access,
     Annotate,
     Barrier,
+    Branch,
     Copy,
+    Evaluate,
     Expr,
     Fill,
     Gemm,
     KernelFacts,
+    Let,
     Loop,
     Node,
     Statement,
+    Store,
+    While,
 )
 
 _AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
@@ -57,11 +64,8 @@ def _adds(node: Node) -> bool:
 
 def with_parts(facts: KernelFacts, loop: Loop, parts: int) -> KernelFacts | None:
     """`facts` with each result added up by `parts` blocks; None where the grid has no free axis."""
-    grid = (*facts.launch.grid, 1, 1, 1)[:3]
-    free = [axis for axis, extent in enumerate(grid) if extent == 1]
-    used = {node.tag for node, _ in rewrite.loops(facts)}
-    free = [axis for axis in free if _AXES[axis] not in used]
-    if not free or not isinstance(loop.extent, int) or loop.extent % parts:
+    axis = _free_axis(facts)
+    if axis is None or not isinstance(loop.extent, int) or loop.extent % parts:
         return None
     trips = loop.extent // parts
     shifted: dict[str, Expr] = {loop.var: ("+", loop.var, ("*", _PART, trips))}
@@ -85,6 +89,88 @@ def with_parts(facts: KernelFacts, loop: Loop, parts: int) -> KernelFacts | None
         return node
 
     changed = rewrite.change(facts, edit)
-    around = Loop("grid", _PART, 0, parts, changed.body, tag=_AXES[free[0]])
-    extents = tuple(parts if axis == free[0] else extent for axis, extent in enumerate(grid))
+    around = Loop("grid", _PART, 0, parts, changed.body, tag=_AXES[axis])
+    grid = (*facts.launch.grid, 1, 1, 1)[:3]
+    extents = tuple(parts if place == axis else extent for place, extent in enumerate(grid))
     return replace(changed, body=(around,), launch=replace(facts.launch, grid=extents))
+
+
+def with_smaller_blocks(facts: KernelFacts, parts: int, warp_size: int) -> KernelFacts | None:
+    """`facts` with each block divided into `parts` blocks of fewer threads.
+
+    None where the elements of a block are not independent (barriers, shared memory, tiles), where
+    the threads of a part do not fill warps, or where the grid has no free axis.
+    """
+    threads = rewrite.thread_loop(facts)
+    if threads is None or not isinstance(threads.extent, int) or not _is_independent(facts):
+        return None
+    axis = _free_axis(facts)
+    size = threads.extent // parts
+    if axis is None or threads.extent % parts or size % warp_size:
+        return None
+    split = {threads.var: size} | _outermost_tiles(facts, parts)
+    if any(length == 0 for length in split.values()):
+        return None
+    shifted: dict[str, Expr] = {
+        name: ("+", name, ("*", _PART, length)) for name, length in split.items()
+    }
+    if any(set(split) & rewrite.names(node) for node in _other_nodes(facts)):
+        return None
+
+    def shift(access: Access) -> Access:
+        indices = tuple(simplify(substitute(index, shifted)) for index in access.indices)
+        guard = None if access.guard is None else simplify(substitute(access.guard, shifted))
+        return replace(access, indices=indices, guard=guard)
+
+    def edit(node: Node) -> Node:
+        if isinstance(node, Loop) and node.var in split:
+            return replace(node, extent=split[node.var])
+        if isinstance(node, Branch):
+            return replace(node, condition=simplify(substitute(node.condition, shifted)))
+        if isinstance(node, Statement):
+            return replace(node, accesses=tuple(map(shift, node.accesses)))
+        return node
+
+    changed = rewrite.change(facts, edit)
+    around = Loop("grid", _PART, 0, parts, changed.body, tag=_AXES[axis])
+    grid = (*facts.launch.grid, 1, 1, 1)[:3]
+    extents = tuple(parts if place == axis else extent for place, extent in enumerate(grid))
+    launch = replace(facts.launch, grid=extents, threads=(size, *facts.launch.threads[1:]))
+    return replace(changed, body=(around,), launch=launch)
+
+
+def _is_independent(facts: KernelFacts) -> bool:
+    """Whether no element of a block needs another one: per-thread or elementwise statements on
+    global memory and on variables of single threads."""
+    scopes = {buffer.id: buffer.scope for buffer in facts.buffers}
+    for statement, path in rewrite.statements(facts):
+        if not isinstance(statement, (Store, Evaluate)):
+            return False
+        if statement.per != "thread" and not any(loop.kind == "parallel" for loop in path):
+            return False
+        if any(scopes[access.buffer] not in ("global", "local") for access in statement.accesses):
+            return False
+    return True
+
+
+def _outermost_tiles(facts: KernelFacts, parts: int) -> dict[str, int]:
+    """The extent of a part for each outermost parallel loop; 0 where it is not divisible."""
+    found: dict[str, int] = {}
+    for loop, path in rewrite.loops(facts):
+        if loop.kind == "parallel" and not any(outer.kind == "parallel" for outer in path):
+            whole = isinstance(loop.extent, int) and loop.extent % parts == 0
+            found[loop.var] = loop.extent // parts if whole and isinstance(loop.extent, int) else 0
+    return found
+
+
+def _other_nodes(facts: KernelFacts) -> Iterator[Node]:
+    """The nodes whose expressions are not rewritten."""
+    return (node for node in walk_nodes(facts.body) if isinstance(node, Let | Loop | While))
+
+
+def _free_axis(facts: KernelFacts) -> int | None:
+    """An axis of the grid that the kernel does not use."""
+    grid = (*facts.launch.grid, 1, 1, 1)[:3]
+    used = {node.tag for node, _ in rewrite.loops(facts)}
+    free = (place for place, extent in enumerate(grid) if extent == 1 and _AXES[place] not in used)
+    return next(free, None)

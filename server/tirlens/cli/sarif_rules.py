@@ -38,9 +38,8 @@ _OTHERS: Mapping[str, tuple[str, str, str]] = {
     "slower": (
         "A change makes a kernel slower",
         (
-            "The estimated time of the kernel has grown by more than the limit, and by more "
-            "than the "
-            "model's noise. Both times are of the same call on the same device."
+            "The estimated time of the kernel has grown by more than the limit, and by more than "
+            "the model's noise. Both times are of the same call on the same device."
         ),
         _GATE,
     ),
@@ -58,26 +57,23 @@ _OTHERS: Mapping[str, tuple[str, str, str]] = {
         "A kernel cannot be compared with itself before the change",
         (
             "The calls of both sides have other sizes, and neither side can be evaluated with "
-            "the call "
-            "of the other."
+            "the call of the other."
         ),
         _GATE,
     ),
     "unknown": (
         "A changed kernel cannot be analysed",
         (
-            "The kernel has no figures, neither before the change nor now, so that the effect "
-            "of the "
-            "change is not known."
+            "The kernel has no figures, neither before the change nor now, so that the effect of "
+            "the change is not known."
         ),
         _GATE,
     ),
     "needs-bindings": (
         "A kernel needs arguments",
         (
-            "Nothing gives the sizes of the kernel. Give them by a comment # tirlens: "
-            "kernel(M=4096), "
-            "by --call or by --bind."
+            "Nothing gives the sizes of the kernel. Give them by a comment "
+            "# tirlens: kernel(M=4096), by --call or by --bind."
         ),
         _ARGUMENTS,
     ),

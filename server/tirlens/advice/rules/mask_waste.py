@@ -86,7 +86,7 @@ def check(question: Question) -> Iterator[Advice]:
         if needed is None:
             continue
         trips = simplify(("max", 0, ("min", loop.extent, needed)))
-        saving_s = question.saving_s(rewrite.with_extent(question.facts, loop, trips))
+        saving_s = question.saving_s(rewrite.with_extent(question.facts, loop, trips), loop)
         if question.is_noticeable(saving_s):
             yield Advice(
                 rule="mask-waste",

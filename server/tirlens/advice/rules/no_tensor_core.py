@@ -70,6 +70,9 @@ from tirlens_worker.facts import Arith, KernelFacts, Node, Statement, Store
 
 NARROW = frozenset({"float16", "bfloat16", "int8", "uint8", "float8_e4m3fn", "float8_e5m2"})
 
+#: What a framework calls the use of matrix units.
+MATRIX_UNITS = {"tilelang": "T.gemm", "tvm": "tensorize"}
+
 
 def check(question: Question) -> Iterator[Advice]:
     narrow = {buffer.id: buffer.dtype for buffer in question.facts.buffers}
@@ -81,14 +84,16 @@ def check(question: Question) -> Iterator[Advice]:
             continue
         if not question.can_save(statement):
             continue
-        saving_s = question.saving_s(_with_matrix_units(question, statement, dtype))
+        changed = _with_matrix_units(question, statement, dtype)
+        saving_s = question.saving_s(changed, statement)
+        how = MATRIX_UNITS[question.facts.framework]
         if question.is_noticeable(saving_s):
             yield Advice(
                 rule="no-tensor-core",
                 span=statement.sites[0],
                 severity="hint",
-                action="matrix units (T.gemm)",
-                message=f"{dtype} products run on the scalar cores; T.gemm uses the matrix units",
+                action=f"matrix units ({how})",
+                message=f"{dtype} products run on the scalar cores; {how} uses the matrix units",
                 saving_s=saving_s,
             )
 

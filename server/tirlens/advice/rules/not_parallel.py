@@ -72,7 +72,7 @@ def check(question: Question) -> Iterator[Advice]:
             continue
         if not loop.sites or not question.can_save(loop) or not is_independent(loop):
             continue
-        saving_s = question.saving_s(rewrite.with_kind(facts, loop, "parallel"))
+        saving_s = question.saving_s(rewrite.with_kind(facts, loop, "parallel"), loop)
         least_s = max(LEAST * (question.report.time_s or 0.0), WAKINGS * question.device.launch_s)
         if saving_s is not None and saving_s >= least_s:
             yield Advice(

@@ -100,7 +100,7 @@ def check(question: Question) -> Iterator[Advice]:
 def _options(question: Question, loop: Loop) -> Iterator[tuple[float, int]]:
     """What each number of stages saves, as long as more of them can save anything."""
     for stages in (2, 3, 4):
-        saving_s = question.saving_s(rewrite.with_stages(question.facts, loop, stages))
+        saving_s = question.saving_s(rewrite.with_stages(question.facts, loop, stages), loop)
         if saving_s is None or saving_s <= 0.0:
             return
         yield saving_s, stages

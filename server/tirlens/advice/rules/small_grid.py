@@ -12,11 +12,12 @@ occupied SMs have.
 
 Evidence
 --------
-`bound` is `parallelism`, and the message has the number of blocks and of idle SMs. Where the kernel
-is one product, the saving is the difference between two predictions: the rule splits the reduction
-among 2, 4, 8, 16 or 32 blocks that add their parts with atomics (split-K), and adds one launch that
-clears the result. Elsewhere the saving is the share of the idle SMs, of the time that is not launch
-overhead.
+`bound` is `parallelism`, and the message has the number of blocks and of idle SMs. The saving is
+the difference between two predictions. Where the kernel is one product, the rule splits the
+reduction among 2, 4, 8, 16 or 32 blocks that add their parts with atomics (split-K), and adds one
+launch that clears the result. Where the elements of a block are independent, it divides each block
+into as many. Elsewhere there is no saving: what smaller tiles would take is not known. The rule
+reports nothing where the sizes are assumed, or where a function makes several launches.
 
 How to change it
 ----------------
@@ -82,12 +83,19 @@ def check(question: Question) -> Iterator[Advice]:
     blocks = math.prod(report.grid) if report.grid else 0
     if not 0 < blocks < device.sm_count or report.time_s < LAUNCHES * device.launch_s:
         return
+    if question.has_assumed_sizes or not question.is_one_launch:
+        return
     loop = splitting.reduction(question.facts)
     if loop is None:
-        busy_s = max(0.0, report.time_s - device.launch_s)
-        saving_s = busy_s * (1 - blocks / device.sm_count)
-        change = "use smaller tiles, or give each block less work"
-        action = "smaller tiles"
+        saving_s, parts = _smaller_blocks(question, blocks)
+        change = f"{blocks * parts} blocks with 1/{parts} of the elements each"
+        action = f"{blocks * parts} smaller blocks"
+        if saving_s is None:
+            # The tiles of a block cannot be divided without another program, of which nothing is
+            # known but that no more can be saved than the SMs without a block could do.
+            change, action = "use smaller tiles, or give each block less work", "smaller tiles"
+            if not question.is_noticeable(question.most_s() * (1 - blocks / device.sm_count)):
+                return
     else:
         saving_s, parts = _split(question, loop, blocks)
         change = (
@@ -95,7 +103,7 @@ def check(question: Question) -> Iterator[Advice]:
             "(split-K)"
         )
         action = f"{parts} splits of loop {loop.var}"
-    if question.is_noticeable(saving_s):
+    if (saving_s is None and loop is None) or question.is_noticeable(saving_s):
         yield Advice(
             rule="small-grid",
             span=question.facts.span,
@@ -107,6 +115,28 @@ def check(question: Question) -> Iterator[Advice]:
             ),
             saving_s=saving_s,
         )
+
+
+def _smaller_blocks(question: Question, blocks: int) -> tuple[float | None, int]:
+    """What the best number of parts of each block saves, and the number.
+
+    There are at least enough threads in a part for a warp, and no more blocks than fill all SMs
+    twice. None where the elements of a block depend on each other.
+    """
+    options = [
+        (saving_s, -parts)
+        for parts in PARTS
+        if blocks * parts <= 2 * question.device.sm_count
+        and (
+            changed := splitting.with_smaller_blocks(
+                question.facts, parts, question.device.limits.warp_size
+            )
+        )
+        is not None
+        and (saving_s := question.saving_s(changed)) is not None
+    ]
+    saving_s, parts = max(options, default=(None, 0))
+    return saving_s, -parts
 
 
 def _split(question: Question, loop: Loop, blocks: int) -> tuple[float | None, int]:

@@ -75,7 +75,11 @@ def check(question: Question) -> Iterator[Advice]:
             (saving_s, -stages)
             for stages in STAGES
             if stages != now
-            and (saving_s := question.saving_s(rewrite.with_stages(question.facts, loop, stages)))
+            and (
+                saving_s := question.saving_s(
+                    rewrite.with_stages(question.facts, loop, stages), loop
+                )
+            )
             is not None
         ]
         saving_s, stages = max(options, default=(None, 0))

@@ -13,7 +13,9 @@ Evidence
 --------
 The hover's row "waves" has their number and the share of the tail. The saving is the smaller of the
 kernel's tail and of what equal blocks would wait: blocks that take unequal times wait for each
-other too, which other tiles do not change.
+other too, which other tiles do not change. What is left is not below the roofline. The rule reports
+nothing where the sizes are assumed, where a function makes several launches, or where no tile
+determines the number of blocks: one for each row, token or head.
 
 How to change it
 ----------------
@@ -62,18 +64,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.report import Advice
+from tirlens_counting.expressions import linear
+from tirlens_worker.facts import KernelFacts
 
 
 def check(question: Question) -> Iterator[Advice]:
     report = question.report
     if report.waves is None or report.occupancy is None or report.waves.count <= 1:
         return
+    if question.has_assumed_sizes or not question.is_one_launch or not _has_tiles(question.facts):
+        return
     count, whole = report.waves.count, math.ceil(report.waves.count)
     tail_s = sum(entry.time_s or 0.0 for entry in report.loops if entry.kind == "tail")
     busy_s = max((report.time_s or 0.0) - question.device.launch_s, 0.0)
-    saving_s = min(tail_s, busy_s * (1 - count / whole))
+    saving_s = min(tail_s, busy_s * (1 - count / whole), question.most_s())
     if not question.is_noticeable(saving_s):
         return
     wave = report.occupancy.blocks_per_sm * question.device.sm_count
@@ -90,3 +97,27 @@ def check(question: Question) -> Iterator[Advice]:
             ),
             saving_s=saving_s,
         )
+
+
+def _has_tiles(facts: KernelFacts) -> bool:
+    """Whether the size of a tile determines the number of blocks.
+
+    It does not where each block has one row, token or head: the number of those is given. A block
+    index that is multiplied, or that a tile operation moves along, belongs to a tile.
+    """
+    blocks = {loop.var for loop, _ in rewrite.loops(facts) if loop.kind == "grid"}
+    arrays = {buffer.id for buffer in facts.buffers if buffer.scope == "global"}
+    indices = (
+        index
+        for statement, _ in rewrite.statements(facts)
+        for access in statement.accesses
+        if access.buffer in arrays and len(access.indices) > 1
+        for index in access.indices
+    )
+    flat = all(len(buffer.shape) == 1 for buffer in facts.buffers if buffer.id in arrays)
+    return flat or any(
+        abs(factor) > 1
+        for index in indices
+        for name, factor in linear(index)[0].items()
+        if name in blocks
+    )

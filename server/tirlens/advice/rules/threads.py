@@ -17,7 +17,9 @@ Where they fit, more threads save nothing: with tiles of 128 x 128 the same prod
 Evidence
 --------
 A caveat and the row "spills" say that registers spill. The saving is the difference between two
-predictions. The rule tries the next two powers of two of threads.
+predictions, of which the second has no spills. The rule tries the next two powers of two of
+threads. If the fragments do not fit with any number of threads, it advises smaller tiles, without a
+saving.
 
 How to change it
 ----------------
@@ -63,7 +65,7 @@ from collections.abc import Iterator
 
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
-from tirlens.model.report import Advice
+from tirlens.model.report import Advice, KernelReport
 from tirlens.source.edits import Threads
 
 
@@ -72,19 +74,23 @@ def check(question: Question) -> Iterator[Advice]:
     loop = rewrite.thread_loop(facts)
     if facts.framework != "tilelang" or loop is None or not isinstance(loop.extent, int):
         return
-    if not any(caveat.is_spill for caveat in question.report.caveats):
+    if not _spills(question.report):
         return
+    span = loop.sites[0] if loop.sites else facts.span
     most = question.device.limits.threads_per_block
+    changed = [
+        (question.what_if(other), threads)
+        for threads in _larger_blocks(loop.extent, most)
+        if (other := rewrite.with_threads(facts, threads)) is not None
+    ]
     options = [
         (saving_s, -threads)
-        for threads in _larger_blocks(loop.extent, most)[:2]
-        if (changed := rewrite.with_threads(facts, threads)) is not None
-        and (saving_s := question.saving_s(changed)) is not None
+        for report, threads in changed[:2]
+        if not _spills(report) and (saving_s := question.saving_of_report_s(report)) is not None
     ]
     saving_s, threads = max(options, default=(None, 0))
     if question.is_noticeable(saving_s):
         reason = f"the fragments do not fit into the registers of {loop.extent} threads"
-        span = loop.sites[0] if loop.sites else facts.span
         yield Advice(
             rule="threads",
             span=span,
@@ -94,6 +100,21 @@ def check(question: Question) -> Iterator[Advice]:
             saving_s=saving_s,
             change=Threads(span, -threads),
         )
+    elif changed and all(_spills(report) for report, _ in changed):
+        yield Advice(
+            rule="threads",
+            span=span,
+            severity="hint",
+            action="smaller tiles",
+            message=(
+                "the fragments do not fit into the registers of an SM, whatever the number of "
+                "threads: use smaller tiles"
+            ),
+        )
+
+
+def _spills(report: KernelReport) -> bool:
+    return any(caveat.is_spill for caveat in report.caveats)
 
 
 def _larger_blocks(threads: int, most: int) -> list[int]:

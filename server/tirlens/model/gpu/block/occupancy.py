@@ -233,8 +233,16 @@ def _registers(
         count_temporaries(tree),
     ).registers_per_thread
     needed_bytes = math.ceil(demand.required_bytes) * threads
+    # All threads of a source that tilelang divides compute, and hold their part of the tiles: they
+    # have no more registers than the SM. Of a source that divides its threads itself some do.
+    most = register_limit(device, threads) if is_specialised else CONSUMER_REGISTERS
     spilled = estimate_registers(
-        device, needed_bytes, threads, has_products, reallocates
+        device,
+        needed_bytes,
+        threads,
+        has_products,
+        reallocates,
+        consumer_registers=min(CONSUMER_REGISTERS, most),
     ).spilled_share
     return RegisterEstimate(registers, spilled)
 
@@ -247,6 +255,7 @@ def estimate_registers(
     reallocates: bool = False,
     load_registers: int = 0,
     temporary_registers: int = TEMPORARY_REGISTERS,
+    consumer_registers: int = CONSUMER_REGISTERS,
 ) -> RegisterEstimate:
     """The registers of a thread, and the share of its fragments that spills.
 
@@ -269,11 +278,13 @@ def estimate_registers(
         Registers in which loads wait for their data.
     temporary_registers : int
         Registers of intermediate values.
+    consumer_registers : int
+        Registers of a thread that computes, where warpgroups give it theirs.
     """
     fragments = -(-fragment_bytes // (4 * max(threads, 1)))
     limit = register_limit(device, threads)
     margin = PRODUCT_SPILL_MARGIN if has_products else SPILL_MARGIN
-    excess = fragments + margin - (CONSUMER_REGISTERS if reallocates else limit)
+    excess = fragments + margin - (consumer_registers if reallocates else limit)
     if has_products:
         # wgmma reads its operands from shared memory, or from fragments that are counted already.
         operands = 0 if "wgmma" in device.features else _operand_registers(fragments)
