@@ -29,6 +29,11 @@ def execute_here(argv: Sequence[str]) -> int:
     command = importlib.import_module(f"tirlens.cli.{arguments.command}")
     scan_new_objects_only()
     try:
+        if any(getattr(arguments, name, None) for name in ("output", "html", "write")):
+            # Imported late: the language server must start quickly.
+            from tirlens.cli.outputs import check_arguments
+
+            check_arguments(arguments)
         return int(command.execute(arguments))
     except UsageError as error:
         print(f"tirlens: {error}", file=sys.stderr)

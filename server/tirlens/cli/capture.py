@@ -17,9 +17,11 @@ from pathlib import Path
 from tirlens.captured.file_format import Capture, CaptureError, merge, read, to_text
 from tirlens.captured.journals import Recorded, read_journals
 from tirlens.captured.names import FILE_NAME
+from tirlens.cli import outputs
 from tirlens.cli.errors import UsageError
 from tirlens.cli.outcome import print_note
 from tirlens.cli.output import progress
+from tirlens.file_writer import replace_text
 from tirlens.hardware import Device, DeviceError, load
 from tirlens.pipeline import Options
 from tirlens.pipeline.analysis_request import target_of
@@ -51,6 +53,8 @@ def execute(arguments: argparse.Namespace) -> int:
     output = Path(arguments.output) if arguments.output else root / FILE_NAME
     if not output.absolute().parent.is_dir():
         raise UsageError(f"{output}: its folder does not exist")
+    # Before the program runs, which may take long.
+    outputs.check(output, "capture", str(output))
     base = output.absolute().parent if _is_below(root, output.absolute().parent) else root
     before = _existing_capture(output) if arguments.add else None
     settings, _ = Settings.from_pyproject(folder)
@@ -67,9 +71,11 @@ def execute(arguments: argparse.Namespace) -> int:
         return 1
     parts = [recorded.capture] if before is None else [before, recorded.capture]
     try:
-        output.write_text(to_text(merge(parts)), encoding="utf-8", newline="\n")
+        outputs.check(output, "capture", str(output))
+        replace_text(output, to_text(merge(parts)))
     except OSError as error:
         raise UsageError(f"{output} cannot be written: {error.strerror}") from error
+    outputs.record(output, "capture")
     print(os.path.relpath(output))
     return 0
 

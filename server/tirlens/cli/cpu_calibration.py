@@ -51,7 +51,7 @@ def execute(arguments: argparse.Namespace) -> int:
             "measure again when nothing else runs",
             file=sys.stderr,
         )
-    with stream(arguments.output) as file:
+    with stream(arguments.output, "device") as file:
         file.write(text)
     return 0
 

@@ -9,9 +9,13 @@ from pathlib import Path
 
 from tirlens.cli.counters import Counters
 from tirlens.cli.errors import UsageError
+from tirlens.file_reader import read_text
+from tirlens.file_writer import replacing
 from tirlens.ide.escaping import csv_cell
 from tirlens.model.report import KernelReport
 from tirlens_worker.protocol import Timing
+
+_MAX_BYTES = 256 << 20
 
 #: The columns and their content.  Times are in seconds, sizes in bytes; unknown values are empty.
 COLUMNS = {
@@ -110,11 +114,12 @@ def append(path: Path, done: Sequence[Measurement]) -> None:
     """
     names = list(COLUMNS)
     try:
-        with path.open("a+", encoding="utf-8", errors="replace", newline="") as file:
-            file.seek(0)
-            header = next(csv.reader(file), None)
-            if header not in (None, names):
-                raise UsageError(f"{path} is a table of other columns; name a new file")
+        before = read_text(path, _MAX_BYTES, errors="replace") if path.exists() else ""
+        header = next(csv.reader(before.splitlines()[:1]), None)
+        if header not in (None, names):
+            raise UsageError(f"{path} is a table of other columns; name a new file")
+        with replacing(path) as file:
+            file.write(before if before.endswith("\n") or not before else f"{before}\n")
             writer = csv.writer(file, lineterminator="\n")
             if header is None:
                 writer.writerow(names)

@@ -12,7 +12,9 @@ from typing import Any, TextIO
 
 from rich.console import Console
 
+from tirlens.cli import outputs
 from tirlens.cli.errors import UsageError
+from tirlens.file_writer import replacing
 
 ShowProgress = Callable[[str], None]
 # Wide enough for a whole row where no terminal cuts it.
@@ -26,19 +28,22 @@ class _Console(Console):
 
 
 @contextmanager
-def stream(path: str | None) -> Generator[TextIO, None, None]:
-    """Standard output, or the file `path` in UTF-8.
+def stream(path: str | None, kind: str = "result") -> Generator[TextIO, None, None]:
+    """Standard output, or the file `path` in UTF-8, which an earlier result of `kind` may be.
 
     Where the reader of standard output has closed it (``| head``), the body of the ``with`` ends
     early and the command continues: its other files and its exit status do not depend on that.
 
     Raises:
-        UsageError: it cannot be written.
+        UsageError: it cannot be written, or is another file of the user.
     """
     try:
         if path is not None:
-            with Path(path).open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+            # It may have come since the command began.
+            outputs.check(Path(path), kind, path)
+            with replacing(Path(path)) as file:
                 yield file
+            outputs.record(Path(path), kind)
         elif sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
             # As Python has it where a shell closes it (`>&-`).
             raise UsageError("standard output is closed")

@@ -21,6 +21,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcInvalidParams
 
+from tirlens.file_writer import replace_text
 from tirlens.ide import labels
 from tirlens.lsp import commands
 
@@ -199,7 +200,7 @@ def _store(uri: str, html: str) -> Path:
     folder = user_cache_path("tirlens") / "reports"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{hashlib.sha256(uri.encode()).hexdigest()[:16]}.html"
-    file.write_text(html, encoding="utf-8")
+    replace_text(file, html)
     return file
 
 

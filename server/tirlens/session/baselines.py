@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 import platformdirs
 
 from tirlens.file_reader import read_bytes
+from tirlens.file_writer import replace_text
 from tirlens.ide.notebook_file import SUFFIX, NotebookError, read_notebook
 
 
@@ -123,10 +123,7 @@ class Pins:
     def _store(self, pin: _Pin) -> None:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Another server may read it at any time.
-        descriptor, name = tempfile.mkstemp(dir=self._folder)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(asdict(pin), file)
-        Path(name).replace(self._file(Path(pin.path)))
+        replace_text(self._file(Path(pin.path)), json.dumps(asdict(pin)), mode=0o600)
 
 
 def _text_of_notebook(content: str) -> str | None:
