@@ -1,0 +1,127 @@
+"""The commands and programs of the documentation, executed on kernels of the names that it uses."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from docs.snippets import COMMANDS, ROOT, snippets
+
+pytestmark = pytest.mark.slow
+
+KERNEL = """
+import tilelang
+import tilelang.language as T
+
+
+# tirlens: matmul(1024, 1024, 1024)
+@tilelang.jit(out_idx=[2])
+def matmul(M, N, K, block_M=128, num_stages=2):
+    @T.prim_func
+    def main(
+        A: T.Tensor((M, K), "float16"),
+        B: T.Tensor((K, N), "float16"),
+        C: T.Tensor((M, N), "float16"),
+    ):
+        with T.Kernel(N // 128, M // block_M, threads=128) as (bx, by):
+            A_shared = T.alloc_shared((block_M, 64), "float16")
+            B_shared = T.alloc_shared((64, 128), "float16")
+            C_local = T.alloc_fragment((block_M, 128), "float32")
+            T.clear(C_local)
+            for k in T.Pipelined(K // 64, num_stages=num_stages):
+                T.copy(A[by * block_M, k * 64], A_shared)
+                T.copy(B[k * 64, bx * 128], B_shared)
+                T.gemm(A_shared, B_shared, C_local)
+            T.copy(C_local, C[by * block_M, bx * 128])
+
+    return main
+"""
+PROGRAM = """
+import torch
+from kernels.gemm import matmul
+
+a = torch.randn(512, 512, device="cuda", dtype=torch.float16)
+matmul(512, 512, 512)(a, a)
+"""
+# What needs a GPU, minutes, or an editor at the other end.
+_NOT_HERE = ("serve", "daemon", "measure", "completion")
+
+
+@dataclass(frozen=True)
+class Workspace:
+    folder: Path
+    environment: dict[str, str]
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "tirlens", *words]
+        return subprocess.run(
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True
+        )
+
+
+@pytest.fixture(scope="module")
+def workspace(
+    tmp_path_factory: pytest.TempPathFactory, tilelang_python: Path
+) -> Iterator[Workspace]:
+    folder = tmp_path_factory.mktemp("reader")
+    for name in ("kernels/gemm.py", "kernels.py", "kernel.py", "matmul.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(KERNEL)
+    (folder / "matmul.py").write_text(
+        KERNEL.replace("(M, N, K, block_M", "(M, N=1024, K=1024, block_M")
+    )
+    (folder / "kernels/__init__.py").write_text("")
+    (folder / "bench.py").write_text(PROGRAM)
+    (folder / "pyproject.toml").write_text(f'[tool.tirlens]\npython = "{tilelang_python}"\n')
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
+        subprocess.run([*git, *words], cwd=folder, check=True)
+    subprocess.run([*git, "update-ref", "refs/remotes/origin/main", "HEAD"], cwd=folder, check=True)
+    path = f"{tilelang_python.parent}{os.pathsep}{os.environ['PATH']}"
+    cache = {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
+    yield Workspace(folder, {**os.environ, **cache, "PATH": path})
+
+
+def _executed() -> dict[str, tuple[str, ...]]:
+    """The distinct commands that can run here, by the first place that shows each."""
+    found: dict[tuple[str, ...], str] = {}
+    for place, words in COMMANDS.items():
+        if place.startswith("CONTRIBUTING"):
+            continue  # Of the device that the page adds: `tests/unit/test_contributing.py`.
+        is_here = (
+            words[0] not in _NOT_HERE and "--calibrate" not in words and "mine.toml" not in words
+        )
+        is_complete = not any(word.isupper() or word.startswith("[") for word in words)
+        if is_here and is_complete and "pytest" not in words and "tests/examples" not in str(words):
+            filled = tuple("kernels.py" if word.startswith("FILE") else word for word in words)
+            found.setdefault(filled, place)
+    # A capture file is read by the commands behind the one that writes it.
+    ordered = sorted(found.items(), key=lambda item: item[0][0] != "capture")
+    return {place: words for words, place in ordered}
+
+
+@pytest.mark.timeout(900)
+def test_the_commands_end_well(workspace: Workspace) -> None:
+    for place, words in _executed().items():
+        done = workspace.run(*words)
+        assert done.returncode == 0, f"{place}: {done.stderr}"
+        assert done.stdout or done.stderr, place
+
+
+def test_the_programs_of_the_api_run(tvm_python: Path) -> None:
+    pages = ("README.md", "api.md")
+    programs = [item for item in snippets("python") if item.page.name in pages]
+    programs = [item for item in programs if "Analyzer" in item.text]
+    assert len(programs) == len(pages)
+    start = "import sys; sys.path.insert(0, 'tests/examples')\n"
+    start += "from matmul_tvm import matmul_naive as prim_func\n"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "server")}
+    for program in programs:
+        command = [str(tvm_python), "-c", start + program.text]
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
