@@ -14,9 +14,11 @@ from tirlens_worker.facts import KernelFacts
 
 from . import cpu
 from .counting.data_substitution import bind_data_extents, split_rows_evenly
+from .gpu.compiler.atomic_forms import note_update_loops
 from .gpu.compiler.matrix_instructions import find_unsupported_instructions
 from .gpu.kernel import find_launch, model_gpu_kernel, move_bytes
 from .gpu.launch.limits import array_bytes, refused_launch
+from .gpu.memory.atomic_contention import note_expected_contention
 from .multi_kernel import merge_reports, split_kernels
 from .report import ArrayShape, CaveatNote, KernelReport
 from .reporting.lower_bound import limit_to_compulsory_bytes, report_lower_bound
@@ -185,7 +187,9 @@ def _analyze_gpu_kernel(
     kernel = model_gpu_kernel(workload, device)
     leaves = leaves_of(kernel.tree)
     unsupported = find_unsupported_instructions((leaf.source for leaf in leaves), device.arch)
-    report = report.replace(caveats=report.caveats + unsupported)
+    loops = note_update_loops(leaves, device.arch)
+    contention = note_expected_contention(leaves, device)
+    report = report.replace(caveats=report.caveats + unsupported + loops + contention)
     report = add_traffic(report, workload.counted.footprint, leaves, device)
     report = add_gpu_launch(report, kernel.launch, device)
     timed = kernel.block_time, kernel.time

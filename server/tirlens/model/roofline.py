@@ -11,6 +11,8 @@ from tirlens.hardware.spec import Device, Peak
 
 COMPUTE_UNITS = frozenset(["tensor", "fp32", "fp64", "int", "sfu", "issue"])
 MEMORY_UNITS = frozenset(["shared", "l2", "dram", "atomics"])
+# The units that all SMs share.
+SHARED_BY_SMS = frozenset(["l2", "dram", "atomics"])
 
 # The classes that compute a tensor-core type which a device lacks, in order of preference.
 _WIDER: Mapping[str, tuple[str, ...]] = {

@@ -29,6 +29,7 @@ from .launch.memory_latency import (
     with_saturated_latency,
 )
 from .memory import compute_traffic
+from .memory.atomic_contention import add_atomic_demand
 from .memory.l2_sharing import LaunchShape
 from .units import l2_hit_seconds, sum_busy_times, unit_busy_times, with_read_write_mix
 
@@ -119,7 +120,7 @@ def find_launch(workload: Workload, device: Device) -> GpuLaunch:
 
 
 def move_bytes(workload: Workload, launch: GpuLaunch, device: Device) -> list[StatementCost]:
-    """The statements with their traffic in L2 and DRAM."""
+    """The statements with their traffic in L2 and DRAM, and their atomic updates."""
     leaves = leaves_of(workload.tree)
     shape = LaunchShape(
         launch.grid if workload.is_scheduled else (1,),
@@ -129,7 +130,9 @@ def move_bytes(workload: Workload, launch: GpuLaunch, device: Device) -> list[St
         launch.panel_order,
     )
     accesses = workload.global_accesses.for_leaves(leaves)
-    return compute_traffic(leaves, accesses, shape, device, workload.counted.footprint)
+    demanding = add_atomic_demand(leaves, accesses, device)
+    moved = compute_traffic(leaves, accesses, shape, device, workload.counted.footprint)
+    return [leaf.with_atomics(other.atomics) for leaf, other in zip(moved, demanding, strict=True)]
 
 
 def _time_block(

@@ -1,7 +1,8 @@
 """Busy time of each unit of the device, in seconds.
 
-Units are ``tensor fp32 fp64 int sfu issue shared l2 dram``.  Busy time is work over the sustained
-rate of the whole device.  The largest busy time of a statement is a lower bound of its time.
+Units are ``tensor fp32 fp64 int sfu issue shared l2 atomics dram``.  Busy time is work over the
+sustained rate of the whole device.  The largest busy time of a statement is a lower bound of its
+time.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from tirlens_worker.facts import Copy, Gemm, Mma
 
 from ..constants import constant
 from ..roofline import peak, sustained_flop_per_s
-from ..tree.context import WARP
+from ..tree.context import SECTOR_BYTES, WARP
 from ..tree.node import StatementCost
 from .compiler.matrix_instructions import operand_read_counts
 from .compiler.register_ports import is_register_tile_product
+from .memory.atomic_contention import ATOMIC_PASS_CLOCKS, shared_wavefronts
 from .memory.row_efficiency import row_efficiency
 
 SHARED_SCOPES = frozenset(["shared", "shared.dyn"])
@@ -131,6 +133,11 @@ def unit_busy_times(item: StatementCost, device: Device) -> dict[str, float]:
     l2 = traffic.l2_read_bytes + traffic.l2_write_bytes / write_fraction
     if l2:
         _add(out, "l2", l2 / l2_bytes_per_s(item, device))
+    if item.atomics.passes:
+        # A pass reads and writes a sector.
+        sectors_s = 2 * SECTOR_BYTES * item.atomics.passes / l2_bytes_per_s(item, device)
+        line_s = item.atomics.line_passes * ATOMIC_PASS_CLOCKS / device.clock_hz
+        _add(out, "atomics", max(sectors_s, line_s))
     dram = traffic.dram_write_bytes
     if traffic.dram_read_bytes:
         dram += traffic.dram_read_bytes / row_efficiency(item)
@@ -196,7 +203,15 @@ def leaf_requests(item: StatementCost, device: Device) -> LeafRequests:
                 continue
             loaded.add(place)
         if request is None or not entry.elements or by_tma or entry.access.route == "tma":
-            if entry.bytes and entry.buffer.scope in SHARED_SCOPES:
+            contended = None
+            if entry.access.mode == "atomic" and entry.buffer.scope in SHARED_SCOPES:
+                contended = shared_wavefronts(item, number, device.arch)
+            if contended is not None:
+                count = (entry.elements or 0) / item.lanes
+                instructions += count
+                clocks += count * max(contended * pass_clocks, least)
+                most = max(most, count)
+            elif entry.bytes and entry.buffer.scope in SHARED_SCOPES:
                 tile_bytes += entry.bytes * (times[number] if number < len(times) else 1.0)
             continue
         count = entry.elements / request.elements_per_warp
@@ -208,7 +223,10 @@ def leaf_requests(item: StatementCost, device: Device) -> LeafRequests:
         else:
             instructions += count
         tags = tag_clocks(request.lines, entry.access.mode == "read", device)
-        clocks += count * max(request.wavefronts * pass_clocks, tags, least)
+        wavefronts = request.wavefronts
+        if entry.access.mode == "atomic" and entry.buffer.scope in SHARED_SCOPES:
+            wavefronts = shared_wavefronts(item, number, device.arch) or wavefronts
+        clocks += count * max(wavefronts * pass_clocks, tags, least)
         most = max(most, count)
     return LeafRequests(instructions, clocks, tile_bytes, most)
 

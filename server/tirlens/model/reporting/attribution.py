@@ -13,6 +13,7 @@ from tirlens_worker.facts import Barrier, Branch, Loop, Span, Statement, While
 
 from ..counting.kernel_counts import NodeCount
 from ..report import BreakdownEntry
+from ..roofline import SHARED_BY_SMS
 from ..tree.node import CostNode, StatementCost, known_sum
 from ..tree.timed_node import TimedNode
 from .bound import NEAR_LIMIT_FRACTION, SATURATED_FRACTION
@@ -239,9 +240,7 @@ def _entry_bound(
         for name, busy_s in busy.items()
         if busy_s
         >= (
-            NEAR_LIMIT_FRACTION
-            if name in ("dram", "l2") and name != limiter
-            else SATURATED_FRACTION
+            NEAR_LIMIT_FRACTION if name in SHARED_BY_SMS and name != limiter else SATURATED_FRACTION
         )
         * seconds
     )

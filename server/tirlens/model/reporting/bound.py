@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tirlens.hardware.spec import Device
 
 from ..constants import constant
-from ..roofline import COMPUTE_UNITS, MEMORY_UNITS
+from ..roofline import COMPUTE_UNITS, MEMORY_UNITS, SHARED_BY_SMS
 
 SATURATED_FRACTION = constant(
     "SATURATED_FRACTION",
@@ -65,6 +65,7 @@ _NAMES = {
     "issue": "instruction issue",
     "shared": "shared memory",
     "l2": "the L2 cache",
+    "atomics": "atomic operations",
     "dram": "DRAM",
 }
 
@@ -136,8 +137,8 @@ def find_bound(
             "latency",
             f"too few blocks: {blocks} for {device.sm_count} SMs",
         )
-    waits = first in ("dram", "l2") and first != limiter and used < NEAR_LIMIT_FRACTION
-    if waits and less >= SATURATED_FRACTION and second not in ("dram", "l2"):
+    waits = first in SHARED_BY_SMS and first != limiter and used < NEAR_LIMIT_FRACTION
+    if waits and less >= SATURATED_FRACTION and second not in SHARED_BY_SMS:
         # A unit of the SM sets the time, not the busier memory.
         (first, used), (second, less), waits = (second, less), (first, used), False
         after = f"; {_busy_text(names[second])} {less:.0%}"

@@ -162,7 +162,7 @@ def band_s(seconds: float, parts: Mapping[str, float]) -> tuple[float, float]:
 def _rate_uncertainty(device: Device, unit: str) -> float:
     if unit == "dram":
         return _source_uncertainty(device, "dram.sustained_fraction")
-    if unit == "l2":
+    if unit in ("l2", "atomics"):
         return max(_source_uncertainty(device, "l2.bytes_per_s"), CORE_BAND_FRACTION * device.band)
     if unit == "tensor":
         # All matrix types of a device share the source of their sustained rate.

@@ -12,6 +12,7 @@ from tirlens_counting.arrays import np, npt
 from tirlens_counting.expressions import (
     UNKNOWN_OPERATORS,
     evaluate,
+    free_variables,
     is_data_dependent,
     operands,
     simplify,
@@ -137,7 +138,25 @@ class LoopContext:
     @cached_property
     def first_warp_values(self) -> Mapping[str, Any]:
         """The first values of all variables, those of the threads in the first warp's lanes."""
-        return {**self.first_values, **self.first_warp}
+        return self.values_in_lanes(self.first_warp)
+
+    @cached_property
+    def loops_by_thread(self) -> Mapping[str, Expr]:
+        """The first values of sequential loops that begin at an index of the thread."""
+        threads = {loop.var for loop in self.loops if loop.kind in CONCURRENT_KINDS}
+        found: dict[str, Expr] = {}
+        for name, start, _ in self.path:
+            used = free_variables(start) if name else frozenset[str]()
+            if used & (threads | found.keys()) and not is_data_dependent(start):
+                found[name] = start
+        return found
+
+    def values_in_lanes(self, threads: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The first values of all variables, with these of the thread variables."""
+        values: dict[str, Any] = {**self.first_values, **threads}
+        for name, start in self.loops_by_thread.items():
+            values[name] = evaluate(start, values)
+        return values
 
     @cached_property
     def extents(self) -> Mapping[str, int]:

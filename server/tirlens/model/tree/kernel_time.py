@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class KernelTime:
     """Launch, body and tail in seconds.
 
-    `limiter` is the memory level (``dram`` or ``l2``) whose time sets the body's; None where the
-    blocks' own time does.
+    `limiter` is the memory level (``dram``, ``l2``, or the ``atomics`` in L2) whose time sets the
+    body's; None where the blocks' own time does.
     """
 
     launch_s: float

@@ -53,6 +53,40 @@ class Traffic:
 NO_TRAFFIC = Traffic()
 
 
+@dataclass(frozen=True)
+class AtomicDemand:
+    """The atomic updates of a statement that L2 executes, over the launch.
+
+    Attributes
+    ----------
+    updates
+        The updates of elements.
+    passes
+        The passes of the slices of L2, each of which updates the words of one sector once.
+    line_passes
+        Those of the busiest line, which one slice executes one after the other.
+    is_expected
+        Whether the addresses depend on data, and are taken to be spread at random over the array.
+    """
+
+    updates: float = 0.0
+    passes: float = 0.0
+    line_passes: float = 0.0
+    is_expected: bool = False
+
+    def plus(self, other: AtomicDemand) -> AtomicDemand:
+        """The demand of two accesses."""
+        return AtomicDemand(
+            self.updates + other.updates,
+            self.passes + other.passes,
+            max(self.line_passes, other.line_passes),
+            self.is_expected or other.is_expected,
+        )
+
+
+NO_ATOMICS = AtomicDemand()
+
+
 @dataclass(frozen=True, eq=False)
 class CostNode:
     """A node of the kernel's tree: a loop, a branch or a statement.
@@ -175,6 +209,8 @@ class StatementCost(CostNode):
         The threads of a block that reach the branch that it is the first statement of.
     traffic
         The bytes that it moves on a device.
+    atomics
+        Its atomic updates of global memory.
     busy_s
         How long each unit of the whole device is busy with it.
     spilled_share
@@ -203,6 +239,7 @@ class StatementCost(CostNode):
     skipped_instructions: float = 0.0
     reaching_threads: int = 0
     traffic: Traffic = NO_TRAFFIC
+    atomics: AtomicDemand = NO_ATOMICS
     busy_s: Mapping[str, float] = field(default_factory=dict[str, float])
     spilled_share: float = 0.0
     spilled_bytes: float = 0.0
@@ -266,6 +303,10 @@ class StatementCost(CostNode):
     def with_traffic(self, traffic: Traffic) -> StatementCost:
         """The statement with the bytes that it moves."""
         return _copy_with(self, traffic=traffic)
+
+    def with_atomics(self, atomics: AtomicDemand) -> StatementCost:
+        """The statement with its atomic updates of global memory."""
+        return _copy_with(self, atomics=atomics)
 
     def with_busy_s(self, busy_s: Mapping[str, float]) -> StatementCost:
         """The statement with the busy time of each unit."""

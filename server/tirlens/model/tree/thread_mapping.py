@@ -18,6 +18,22 @@ LINE_BYTES = constant(
     meaning="A line of L1 and L2.",
     source='CUDA C++ Programming Guide, "Global Memory", since compute capability 5.0',
 )
+BANKS = constant(
+    "BANKS",
+    32,
+    kind="isa",
+    unit="banks",
+    meaning="Banks of shared memory.",
+    source='CUDA C++ Programming Guide, "Shared Memory", since compute capability 5.0',
+)
+BANK_BYTES = constant(
+    "BANK_BYTES",
+    4,
+    kind="isa",
+    unit="bytes",
+    meaning="Width of a bank of shared memory.",
+    source='CUDA C++ Programming Guide, "Shared Memory", since compute capability 5.0',
+)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from ...constants import constant
 from ...tree.context import WARP, WARPGROUP, dtype_bytes
 from ...tree.node import StatementCost
 from ..compiler.loop_carried import find_carried_dependence, sequential_executions
+from ..memory.atomic_contention import update_clocks
 from ..memory.l1_reuse import new_sector_share
 from .overlap import WARPGROUP_OVERLAP
 from .throughput import BlockContext, busy_time
@@ -179,7 +180,7 @@ def _wait_s(
     """
     if isinstance(leaf.source, Gemm):
         return _product_wait_s(leaf, device)
-    wait_s = _step_clocks(leaf, device.microarchitecture, waits) / device.clock_hz
+    wait_s = _step_clocks(leaf, device, waits) / device.clock_hz
     is_asynchronous = any(entry.access.route in ("tma", "async") for entry in leaf.count.accesses)
     if leaf.read_bytes and waits and not is_asynchronous:
         sector_share = new_sector_share(leaf)
@@ -251,12 +252,13 @@ def _load_rounds(leaf: StatementCost) -> float:
     return max(math.ceil(mapping.repeats * registers / LOAD_REGISTERS), 1)
 
 
-def _step_clocks(leaf: StatementCost, sm: Microarchitecture, waits: bool) -> float:
+def _step_clocks(leaf: StatementCost, device: Device, waits: bool) -> float:
     """Clocks of the dependent steps of one execution, without loads from global memory.
 
     A fill of registers is two dependent instructions.
     """
     source: Statement = leaf.source
+    sm = device.microarchitecture
     if isinstance(source, Reduce):
         return reduce_clocks(leaf, sm)
     if isinstance(source, Scan):
@@ -269,7 +271,7 @@ def _step_clocks(leaf: StatementCost, sm: Microarchitecture, waits: bool) -> flo
     if isinstance(source, Mma):
         return sm.mma_clk
     if isinstance(source, Atomic):
-        return sm.atomic_clk if leaf.read_bytes or leaf.write_bytes else sm.shared_clk
+        return update_clocks(leaf, device)
     if isinstance(source, Annotate):
         return 0.0
     clocks = 2 * sm.dependent_clk if isinstance(source, Fill) else 0.0

@@ -113,6 +113,9 @@ def _busy_time(leaf: StatementCost, context: BlockContext, chains: float) -> Bus
             is_spread = leaf.read_bytes or context.is_unsynchronised
             busy_s /= _bandwidth_shares(context, name) if is_spread else _even_shares(context)
             busy_s = max(busy_s, _port_time_s(leaf, context))
+        elif name == "atomics":
+            # L2 executes the updates of all blocks one after the other.
+            busy_s /= device.sm_count
         elif name == "tensor":
             # The power limit holds for the device over time, not for one product.
             busy_s *= burst_fraction(leaf, device)

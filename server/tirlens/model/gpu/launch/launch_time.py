@@ -96,7 +96,7 @@ LATENCY_OVERLAP_EXPONENT = constant(
 )
 # Newton steps to the time of a kernel whose loads queue; eight leave an error below 0.01 %.
 MAX_NEWTON_STEPS = 8
-DEVICE_WIDE_UNITS = frozenset({"dram", "l2", "l2 again"})
+DEVICE_WIDE_UNITS = frozenset({"dram", "l2", "l2 again", "atomics"})
 # Statements that synchronise no warps unless they access shared memory.
 _UNSYNCHRONISED = (Store, Evaluate, Call, Load, Copy, Fill, Annotate)
 
@@ -221,12 +221,15 @@ def time_launch(device: Device, schedule: BlockSchedule, demand: ResourceDemand)
 
 
 def _memory_time_s(demand: ResourceDemand, overlap: float) -> tuple[str, float]:
-    """The memory that takes longer, and its time in seconds.
+    """The memory, or the atomic operations in L2, that take longest, and their time in seconds.
 
     The DRAM rate holds for data that passes L2 once; the time of L2 hits is additional.
     """
     dram_s, l2_s = demand.busy_s.get("dram", 0.0), demand.busy_s.get("l2", 0.0)
     both_s = _overlapped_time_s(dram_s, demand.busy_s.get("l2 again", 0.0), overlap)
+    atomics_s = demand.busy_s.get("atomics", 0.0)
+    if atomics_s > max(l2_s, both_s):
+        return "atomics", atomics_s
     return "dram" if dram_s >= l2_s else "l2", max(l2_s, both_s)
 
 

@@ -11,24 +11,8 @@ from tirlens_worker.facts import Buffer
 
 from ...constants import constant
 from ...tree.context import SECTOR_BYTES, WARP, dtype_bytes
-from ...tree.thread_mapping import LINE_BYTES, MemoryRequest
+from ...tree.thread_mapping import BANK_BYTES, BANKS, LINE_BYTES, MemoryRequest
 
-BANKS = constant(
-    "BANKS",
-    32,
-    kind="isa",
-    unit="banks",
-    meaning="Banks of shared memory.",
-    source='CUDA C++ Programming Guide, "Shared Memory", since compute capability 5.0',
-)
-BANK_BYTES = constant(
-    "BANK_BYTES",
-    4,
-    kind="isa",
-    unit="bytes",
-    meaning="Width of a bank of shared memory.",
-    source='CUDA C++ Programming Guide, "Shared Memory", since compute capability 5.0',
-)
 MAX_INSTRUCTION_BYTES = constant(
     "MAX_INSTRUCTION_BYTES",
     16,
