@@ -69,6 +69,18 @@ def _or(a: Any, b: Any) -> Any:
     return np.logical_or(a, b) if _is_array(a, b) else bool(a) or bool(b)
 
 
+def _shift(number: Any, by: Any, left: bool) -> Any:
+    """A shift; 0 by a negative number, which no program executes: the points of a box that are
+    outside of a domain have one.
+    """
+    if _is_array(by):
+        shifted = number << _maximum(by, 0) if left else number >> _maximum(by, 0)
+        return _where(by < 0, 0, shifted)
+    if by < 0:
+        return number * 0
+    return number << by if left else number >> by
+
+
 # Each takes two operands; more are folded from the left.
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
@@ -86,8 +98,8 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "&": lambda a, b: a & b,
     "|": lambda a, b: a | b,
     "^": lambda a, b: a ^ b,
-    "<<": lambda a, b: a << b,
-    ">>": lambda a, b: a >> b,
+    "<<": lambda a, b: _shift(a, b, left=True),
+    ">>": lambda a, b: _shift(a, b, left=False),
     **COMPARISONS,
 }
 # What operands without a result raise.
