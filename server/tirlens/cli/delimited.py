@@ -16,6 +16,7 @@ from tirlens_worker.facts import Span
 COLUMNS = (
     "file", "kernel", "call", "device", "id", "depth", "line", "column", "kind", "label", "trips",
     "executions", "flop", "global_bytes", "dram_bytes", "time_s", "share", "bound", "cell",
+    "int_ops",
 )  # fmt: skip
 
 
@@ -40,6 +41,7 @@ def write_csv(file: TextIO, reports: Iterable[FileReport], selected: Selection) 
             kernel_row = (
                 *(*head, 0, 0, *place, None, 1, *figures_, share, kernel.bound),
                 _cell(kernel.span),
+                kernel.int_ops,
             )
             writer.writerow(map(csv_cell, kernel_row))
             for row in rows(kernel, selected):
@@ -61,6 +63,7 @@ def write_csv(file: TextIO, reports: Iterable[FileReport], selected: Selection) 
                     cost.share,
                     cost.bound,
                     _cell(cost.span),
+                    cost.int_ops,
                 )
                 writer.writerow(map(csv_cell, cells))
 

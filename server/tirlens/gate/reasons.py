@@ -9,7 +9,7 @@ from tirlens.model.report import KernelReport
 
 _FIGURES: tuple[tuple[str, Callable[[KernelReport], object]], ...] = (
     ("bound", lambda k: k.bound),
-    ("FLOP", lambda k: labels.flop(k.flop)),
+    ("operations", lambda k: labels.work(k.operations)),
     ("DRAM", lambda k: labels.bytes_(k.dram_bytes.total)),
     ("issued bytes", lambda k: labels.bytes_(k.global_bytes.total)),
     ("grid", lambda k: " x ".join(map(str, k.grid))),

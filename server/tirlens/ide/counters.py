@@ -22,7 +22,8 @@ _N = TypeVar("_N", int, float)
 def kernel(report: KernelReport) -> str:
     """The counters of a kernel."""
     rows = [
-        ("FLOP", _with_formula(labels.flop(report.flop), report.formula.get("flop"))),
+        ("FLOP", _flop(report)),
+        ("integer operations", _format_nonzero(report.operations.iop, _iop)),
         ("useful", _useful(report)),
         (
             "global memory, issued",
@@ -35,8 +36,15 @@ def kernel(report: KernelReport) -> str:
         ("DRAM", _read_write(report.dram_bytes.read, report.dram_bytes.write)),
         ("L2", _format_nonzero(report.l2_bytes, labels.bytes_)),
         ("shared memory", _format_nonzero(report.shared_bytes, labels.bytes_)),
-        ("intensity", intensity(report.arithmetic_intensity, report.ridge_point)),
-        ("rate", _of_peak(report.flop_per_s, "FLOP", report.peak_fraction)),
+        (
+            "intensity",
+            intensity(
+                report.arithmetic_intensity,
+                report.ridge_point,
+                labels.operations_unit(report.operations),
+            ),
+        ),
+        ("rate", _rate(report)),
         ("bandwidth", _of_peak(report.dram_bytes_per_s, "B", report.dram_fraction)),
         ("roofline", _format_known(report.roofline_time_s, labels.seconds)),
         ("band", _band(report)),
@@ -54,25 +62,55 @@ def line(cost: BreakdownEntry, report: KernelReport) -> str:
     rows = [
         ("trips", _trips(cost)),
         ("executions", _format_known(cost.executions, labels.number)),
-        ("FLOP", _format_unless_zero(cost.flop, labels.flop)),
+        ("FLOP", _format_unless_zero(cost.operations.float_ops, labels.flop)),
+        ("integer operations", _format_nonzero(cost.operations.iop, _iop)),
         ("global memory, issued", _format_unless_zero(cost.global_bytes, labels.bytes_)),
         ("DRAM", _format_unless_zero(cost.dram_bytes, labels.bytes_)),
         ("L2", _format_nonzero(cost.l2_bytes, labels.bytes_)),
         ("shared memory", _format_nonzero(cost.shared_bytes, labels.bytes_)),
     ]
-    if cost.flop is not None and cost.dram_bytes:
-        rows.append(("intensity", intensity(cost.flop / cost.dram_bytes, report.ridge_point)))
+    operations = cost.operations
+    if operations.main is not None and cost.dram_bytes:
+        unit = labels.operations_unit(operations)
+        value = operations.main / cost.dram_bytes
+        rows.append(("intensity", intensity(value, report.ridge_point, unit)))
     if cost.time_s and cost.overlapped_s:
         rows.append(("overlapped", labels.seconds(cost.overlapped_s)))
     rows.extend((name, prose(text)) for name, text in cost.details)
     return _table(rows)
 
 
-def intensity(value: float | None, ridge: float | None) -> str:
+def _flop(report: KernelReport) -> str:
+    """``137 GFLOP = 2*M*N*K``; empty where all operations are on integers."""
+    operations = report.operations
+    if operations.float_ops == 0 and operations.iop:
+        return ""
+    # A formula counts the products of matrix units of all types.
+    formula = None if operations.integer_flop else report.formula.get("flop")
+    return _with_formula(labels.flop(operations.float_ops), formula)
+
+
+def _iop(value: float) -> str:
+    """``34.4 GIOP``."""
+    return labels.quantity(value, "IOP")
+
+
+def _rate(report: KernelReport) -> str:
+    """``701 TFLOP/s, 71% of peak``; of integers where these are most of the operations."""
+    operations = report.operations
+    if not operations.are_integer:
+        return _of_peak(report.flop_per_s, "FLOP", report.peak_fraction)
+    per_s = operations.main / report.time_s if operations.main and report.time_s else None
+    # The data sheet has the peak of matrix units alone.
+    fraction = None if operations.int_ops else report.peak_fraction
+    return _of_peak(per_s, "IOP", fraction)
+
+
+def intensity(value: float | None, ridge: float | None, unit: str = "FLOP") -> str:
     """``113 FLOP/B, ridge point 295: memory side``; empty if unknown."""
     if value is None:
         return ""
-    text = f"{labels.number(float(value))} FLOP/B"
+    text = f"{labels.number(float(value))} {unit}/B"
     if ridge is None:
         return text
     side = "compute" if value >= ridge else "memory"

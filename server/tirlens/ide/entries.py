@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tirlens.model.operations import sum_counts
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from tirlens.model.operations import Operations
     from tirlens.model.report import BreakdownEntry
     from tirlens_worker.facts import Span
 
@@ -61,6 +64,11 @@ def total(values: Iterable[float | None]) -> float | None:
     return found
 
 
+def operations(costs: Iterable[BreakdownEntry]) -> Operations:
+    """The operations of some lines together."""
+    return sum_counts(cost.operations for cost in costs)
+
+
 def combine(costs: Sequence[BreakdownEntry]) -> BreakdownEntry:
     """The sum of entries at one text, with these inside it; a single one as it is."""
     if len(costs) == 1:
@@ -72,6 +80,8 @@ def combine(costs: Sequence[BreakdownEntry]) -> BreakdownEntry:
         trips=None,
         executions=None,
         flop=_integer_total(cost.flop for cost in costs),
+        int_ops=_integer_total(cost.int_ops for cost in costs),
+        integer_flop=sum(cost.integer_flop for cost in costs),
         global_bytes=_integer_total(cost.global_bytes for cost in costs),
         dram_bytes=total(cost.dram_bytes for cost in costs),
         time_s=total(cost.time_s for cost in costs),

@@ -141,13 +141,15 @@ def hints(
             label = _overlapped_label(costs, report, smallest_share)
         else:
             time_s = entries.total(cost.time_s for cost in costs)
+            operations = entries.operations(costs)
             label = labels.inlay(
                 time_s,
                 share,
-                entries.total(cost.flop for cost in costs),
+                operations.main,
                 entries.total(cost.dram_bytes for cost in costs),
                 digits,
                 change(time_s, times_before.get(line)),
+                labels.short_unit(operations),
             )
         labelled[line] = label
         repeats = all(outer is not None and labelled.get(outer) == label for outer in around[line])
@@ -164,8 +166,8 @@ def _overlapped_label(
     overlapped_s = sum(cost.overlapped_s or 0.0 for cost in costs)
     if not overlapped_s or not report.time_s or overlapped_s < smallest_share * report.time_s:
         return ""
-    flop = entries.total(cost.flop for cost in costs)
-    work = f" | {labels.quantity(flop, 'F', 2)}" if flop else ""
+    operations = entries.operations(costs)
+    work = f" | {labels.short_work(operations, 2)}" if operations.main else ""
     return f"{labels.seconds(overlapped_s, 2)} overlapped{work}"
 
 

@@ -10,6 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tirlens.model.operations import Operations
     from tirlens.model.report import Advice, BreakdownEntry, KernelReport
 
 _PREFIXES = ((24, "Y"), (21, "Z"), (18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"))
@@ -99,6 +100,34 @@ def flop(value: float | None) -> str:
     return quantity(value, "FLOP")
 
 
+def work(operations: Operations, digits: int = 3) -> str:
+    """``137 GFLOP``; ``34.4 GIOP`` where most of the operations are on integers."""
+    return quantity(operations.main, operations_unit(operations), digits)
+
+
+def short_work(operations: Operations, digits: int = 3) -> str:
+    """``137 GF``, ``34.4 GIOP``, for columns and hints."""
+    return quantity(operations.main, short_unit(operations), digits)
+
+
+def short_unit(operations: Operations) -> str:
+    """The unit of `short_work`."""
+    return "IOP" if operations.are_integer else "F"
+
+
+def operations_unit(operations: Operations) -> str:
+    """The unit of the operations that `work` counts."""
+    return "IOP" if operations.are_integer else "FLOP"
+
+
+def all_work(operations: Operations) -> str:
+    """``137 GFLOP``, or both units where both have a part: ``137 GFLOP, 2.1 GIOP``."""
+    found = [quantity(operations.float_ops, "FLOP")] if operations.float_ops != 0 else []
+    if operations.iop:
+        found.append(quantity(operations.iop, "IOP"))
+    return ", ".join(found) or quantity(0, "FLOP")
+
+
 def bytes_(value: float | None) -> str:
     """``1.21 GB``; ``? B`` for what is not known."""
     return quantity(value, "B")
@@ -139,18 +168,19 @@ def inlay(
     dram_bytes: float | None,
     digits: int = 3,
     change: str = "",
+    unit: str = "F",
 ) -> str:
     """The hint of one line: ``81 us 93% | 137 GF | 1.2 GB``, ``81 us 93% (-28%) | 137 GF``.
 
-    Parts that are zero are left out. It has at most `INLAY_LIMIT` characters with two significant
-    `digits` and without a `change` of the time.
+    Parts that are zero are left out; `unit` is that of the operations. It has at most `INLAY_LIMIT`
+    characters with two significant `digits` and without a `change` of the time.
     """
     parts: list[str] = []
     if time_s is not None:
         changed = f" ({change})" if change else ""
         parts.append(f"{seconds(time_s, digits)} {percent(share)}{changed}")
     if flop_count:
-        parts.append(quantity(flop_count, "F", digits))
+        parts.append(quantity(flop_count, unit, digits))
     if dram_bytes:
         parts.append(quantity(dram_bytes, "B", digits))
     return " | ".join(parts)

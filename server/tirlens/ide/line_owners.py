@@ -155,6 +155,8 @@ def _of_kernel(report: KernelReport, line: int, total_s: float | None) -> Breakd
         cost,
         label=report.name,
         flop=_scale(cost.flop, calls),
+        int_ops=_scale(cost.int_ops, calls),
+        integer_flop=cost.integer_flop * calls,
         global_bytes=_scale(cost.global_bytes, calls),
         dram_bytes=_scale(cost.dram_bytes, calls),
         l2_bytes=_scale(cost.l2_bytes, calls),

@@ -25,8 +25,8 @@ def kernel_cells(kernel: KernelReport) -> dict[str, str]:
         "time": labels.seconds(kernel.time_s),
         "band": "" if band is None else f"{labels.seconds(band[0])} - {labels.seconds(band[1])}",
         "bound": verdicts.verdict(kernel).limit,
-        "FLOP": labels.flop(kernel.flop),
-        "rate": labels.rate(kernel.flop_per_s, "FLOP"),
+        "FLOP": labels.work(kernel.operations),
+        "rate": _rate(kernel),
         "peak": "" if kernel.flop == 0 else labels.percent(kernel.peak_fraction),
         "issued": labels.bytes_(kernel.global_bytes.total),
         "compulsory": labels.compulsory(kernel),
@@ -54,7 +54,7 @@ def line_cells(cost: BreakdownEntry) -> tuple[str, ...]:
         else "<=" * (cost.mean_trips is not None) + labels.number(cost.trips),
         labels.time_or_overlap(cost),
         labels.percent(cost.share),
-        labels.quantity(cost.flop, "F"),
+        labels.short_work(cost.operations),
         labels.bytes_(cost.global_bytes),
         labels.bytes_(cost.dram_bytes),
         verdicts.unit(cost),
@@ -88,7 +88,8 @@ def particulars(kernel: KernelReport) -> list[tuple[str, str]]:
         "device": f"{kernel.device_name} ({kernel.device_source or kernel.device_id})",
         "launch": _launch(kernel),
         "arrays": launch.array_transfers(kernel),
-        "work": f"{labels.flop(kernel.flop)}; {labels.bytes_(kernel.global_bytes.total)} issued, "
+        "work": f"{labels.all_work(kernel.operations)}; "
+        f"{labels.bytes_(kernel.global_bytes.total)} issued, "
         f"{labels.compulsory(kernel)} compulsory, "
         f"{labels.bytes_(kernel.dram_bytes.total)} DRAM",
         "intensity": _intensity(kernel),
@@ -112,5 +113,15 @@ def _launch(kernel: KernelReport) -> str:
 def _intensity(kernel: KernelReport) -> str:
     if kernel.arithmetic_intensity is None:
         return ""
-    ridge = labels.number(kernel.ridge_point)
-    return f"{labels.number(kernel.arithmetic_intensity)} FLOP/B (ridge {ridge})"
+    unit = labels.operations_unit(kernel.operations)
+    text = f"{labels.number(kernel.arithmetic_intensity)} {unit}/B"
+    if kernel.ridge_point is None:
+        return text
+    return f"{text} (ridge {labels.number(kernel.ridge_point)})"
+
+
+def _rate(kernel: KernelReport) -> str:
+    """Operations per second: ``701 TFLOP/s``."""
+    operations, time_s = kernel.operations, kernel.time_s
+    per_s = operations.main / time_s if operations.main is not None and time_s else None
+    return labels.rate(per_s, labels.operations_unit(operations))

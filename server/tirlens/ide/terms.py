@@ -18,6 +18,7 @@ ANCHORS: Mapping[str, str] = {
     "share": "share",
     "bound": "bounds",
     "FLOP": "flop",
+    "integer operations": "iop",
     "useful": "useful",
     "global memory, issued": "global-memory",
     "compulsory": "compulsory",

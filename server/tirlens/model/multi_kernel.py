@@ -11,6 +11,7 @@ from statistics import fmean
 
 from tirlens_worker.facts import Branch, Expr, KernelFacts, Let, Loop, Node, Statement, While
 
+from .operations import sum_counts
 from .report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite
 
 _BLOCK = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
@@ -48,6 +49,7 @@ def merge_reports(reports: Sequence[KernelReport]) -> KernelReport:
         longest.span,
     )
     flop = _sum_counts([report.flop for report in reports])
+    work = sum_counts(report.operations for report in reports).main
     moved = _sum_read_write([report.dram_bytes for report in reports])
     dram = moved.total
     parts = [(report, (report.time_s or 0.0) / time_s if time_s else 0.0) for report in reports]
@@ -68,7 +70,7 @@ def merge_reports(reports: Sequence[KernelReport]) -> KernelReport:
         time_s=time_s,
         time_band_s=None if low is None or high is None else (low, high),
         roofline_time_s=_sum_known([report.roofline_time_s for report in reports]),
-        arithmetic_intensity=flop / dram if flop is not None and dram else None,
+        arithmetic_intensity=work / dram if work is not None and dram else None,
         flop_per_s=flop / time_s if flop is not None and time_s else None,
         peak_fraction=_weighted_mean([(report.peak_fraction, share) for report, share in parts]),
         dram_bytes_per_s=dram / time_s if dram is not None and time_s else None,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tirlens.budget import NO_BUDGET, Budget
+from tirlens.model.operations import Operations, integer_flop
 from tirlens.source.edits import Change, Replacement
 from tirlens_worker.facts import Built, LoweredLaunch, Span
 
@@ -91,6 +92,13 @@ class BreakdownEntry:
     details: tuple[tuple[str, str], ...] = ()
     mean_trips: float | None = None
     step: str = ""
+    int_ops: int | None = 0
+    integer_flop: int = 0
+
+    @property
+    def operations(self) -> Operations:
+        """The operations of the line and of all inside it."""
+        return Operations(self.flop, self.int_ops, self.integer_flop)
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, BreakdownEntry]]:
         """The line and all inside it, each behind its depth, a parent before its children."""
@@ -220,6 +228,11 @@ class KernelReport:
     built: Built | None = None
     previous_s: float | None = None
     is_last_version: bool = True
+
+    @property
+    def operations(self) -> Operations:
+        """The operations of the kernel."""
+        return Operations(self.flop, self.int_ops, integer_flop(self.flop_by_class))
 
     @property
     def is_repeated(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tirlens.model.operations import Operations
 from tirlens.model.report import KernelReport
 from tirlens_worker.facts import Span
 
@@ -23,6 +24,13 @@ class ModuleTotal:
     time_s: float | None
     flop: int | None
     dram_bytes: float | None
+    int_ops: int | None = 0
+    integer_flop: int = 0
+
+    @property
+    def operations(self) -> Operations:
+        """The operations of all calls."""
+        return Operations(self.flop, self.int_ops, self.integer_flop)
 
     @property
     def first(self) -> KernelReport:
@@ -62,6 +70,11 @@ def _total(entry: str, kernels: Sequence[KernelReport]) -> ModuleTotal:
         calls=sum(calls),
         time_s=_weighted_sum([kernel.time_s for kernel in kernels], calls),
         flop=_exact_sum([kernel.flop for kernel in kernels], calls),
+        int_ops=_exact_sum([kernel.int_ops for kernel in kernels], calls),
+        integer_flop=sum(
+            kernel.operations.integer_flop * count
+            for kernel, count in zip(kernels, calls, strict=True)
+        ),
         dram_bytes=_weighted_sum([kernel.dram_bytes.total for kernel in kernels], calls),
     )
 

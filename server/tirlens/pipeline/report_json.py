@@ -184,6 +184,7 @@ def _module_json(total: ModuleTotal, path: str) -> dict[str, Any]:
         "calls": total.calls,
         "time_s": total.time_s,
         "flop": total.flop,
+        "int_ops": total.int_ops,
         "dram_bytes": total.dram_bytes,
         "is_lower_bound": total.is_bound,
     }
@@ -224,6 +225,7 @@ def cost_json(cost: BreakdownEntry) -> dict[str, Any]:
         "mean_trips": cost.mean_trips,
         "executions": cost.executions,
         "flop": cost.flop,
+        "int_ops": cost.int_ops,
         "global_bytes": cost.global_bytes,
         "dram_bytes": cost.dram_bytes,
         "l2_bytes": cost.l2_bytes,

@@ -13,8 +13,8 @@ floor ceil trunc round, cast                        0       -
 compare select logic shift bitwise, shuffle, place  0       -
 ==================================================  ======  ==========================
 
-Integer arithmetic on data counts as `int_ops` (add sub mul div mod fma neg abs min max shift
-bitwise), index arithmetic nowhere.  A scalar float8 or smaller is computed as fp16.
+Integer arithmetic on data counts as `int_ops` (add sub mul div mod neg abs min max shift bitwise;
+fma as 2), index arithmetic nowhere.  A scalar float8 or smaller is computed as fp16.
 
 The instructions that an operation costs are the compiler's: see `gpu.compiler`.
 """
@@ -99,7 +99,7 @@ def sum_operations(counts: Iterable[tuple[Arith, int | None]]) -> OperationTotal
         if arith.op in FLOAT_OPS and floating:
             _add(flop_by_class, scalar_class(arith.dtype), total * (2 if arith.op == "fma" else 1))
         elif arith.op in INTEGER_OPS and not floating:
-            int_ops += total
+            int_ops += total * (2 if arith.op == "fma" else 1)
         elif arith.op not in FREE_OPS and floating:
             _add(flop_by_class, "sfu", total)
     return OperationTotals(flop_by_class, int_ops, tuple(unknown))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from tirlens_worker.facts import Barrier, Branch, Loop, Span, Statement, While
 
 from ..counting.kernel_counts import NodeCount
+from ..operations import integer_flop
 from ..report import BreakdownEntry
 from ..roofline import SHARED_BY_SMS
 from ..tree.node import CostNode, StatementCost, known_sum
@@ -38,6 +39,8 @@ class _NodeTotals:
     """Totals over the statements inside a node; `busy_s` is the busy time of each unit."""
 
     flop: int | None = 0
+    int_ops: int = 0
+    integer_flop: int = 0
     global_bytes: int | None = 0
     dram_bytes: float = 0.0
     l2_bytes: float = 0.0
@@ -47,6 +50,8 @@ class _NodeTotals:
     def add(self, part: _NodeTotals) -> None:
         """Add the totals of a child."""
         self.flop = None if self.flop is None or part.flop is None else self.flop + part.flop
+        self.int_ops += part.int_ops
+        self.integer_flop += part.integer_flop
         if self.global_bytes is None or part.global_bytes is None:
             self.global_bytes = None
         else:
@@ -63,6 +68,8 @@ def _statement_totals(leaf: StatementCost) -> _NodeTotals:
     traffic = leaf.traffic
     return _NodeTotals(
         leaf.flop,
+        leaf.arith.int_ops,
+        integer_flop(leaf.arith.flop_by_class),
         leaf.global_bytes,
         traffic.dram_bytes,
         leaf.l2_bytes,
@@ -173,6 +180,8 @@ def _statement_entry(
         overlapped_s=_overlapped_s(first.busy_s, seconds) if alone else None,
         details=_details(first),
         step=_step(node, items),
+        int_ops=sum([item.arith.int_ops for item in items]),
+        integer_flop=sum([integer_flop(item.arith.flop_by_class) for item in items]),
     )
 
 
@@ -215,6 +224,8 @@ def _node_entry(
         l2_bytes=inside.l2_bytes,
         shared_bytes=inside.shared_bytes,
         mean_trips=_mean_trips(item.count),
+        int_ops=inside.int_ops,
+        integer_flop=inside.integer_flop,
     )
     return _collapse_grid_loops(entry, extents)
 
@@ -332,6 +343,8 @@ def _sum_entries(group: Sequence[BreakdownEntry]) -> BreakdownEntry:
         first,
         executions=known_sum([cost.executions for cost in group]),
         flop=known_sum([cost.flop for cost in group]),
+        int_ops=known_sum([cost.int_ops for cost in group]),
+        integer_flop=sum([cost.integer_flop for cost in group]),
         global_bytes=known_sum([cost.global_bytes for cost in group]),
         dram_bytes=sum(cost.dram_bytes or 0.0 for cost in group),
         time_s=seconds,

@@ -68,6 +68,7 @@ def add_traffic(
     rate = peak(device, name).flop_per_s if name else None
     both = read + written
     is_exact = footprint is None or footprint.exact
+    operations = report.operations
     # An upper bound of the compulsory bytes is no lower bound of the time.
     least = compulsory if is_exact or compulsory is None else min(compulsory, both)
     return report.replace(
@@ -76,7 +77,9 @@ def add_traffic(
         dram_bytes=ReadWrite(round(read), round(written)) if known else ReadWrite(None, None),
         l2_bytes=round(sum(leaf.l2_bytes for leaf in leaves)) if known else None,
         roofline_time_s=roofline_seconds(device, report.flop_by_class, least) or None,
-        arithmetic_intensity=report.flop / both if report.flop is not None and both else None,
+        arithmetic_intensity=(
+            operations.main / both if operations.main is not None and both else None
+        ),
         ridge_point=rate / device.dram.bytes_per_s if rate else None,
     )
 
