@@ -41,7 +41,7 @@ def _rates(*scalar: float, **tensor: float | tuple[float, ...]) -> dict[str, tup
     names = ("fp64", "fp32", "fp16", "bf16", "int32", "sfu", "cvt")
     found: dict[str, tuple[float, ...]] = {n: (v,) for n, v in zip(names, scalar, strict=True)}
     for name, value in tensor.items():
-        found[f"tensor.{name}"] = value if isinstance(value, tuple) else (value,)
+        found[f"tensor.{name.replace('_', '.')}"] = value if isinstance(value, tuple) else (value,)
     return found
 
 
@@ -100,6 +100,7 @@ _AMPERE = _rates(
 _GA10X = _rates(
     *(4, 256, 256, 256, 64, 16, 16),
     float16=(512, 1024),
+    float16_float16=1024,
     bfloat16=(512, 1024),
     tf32=(256, 512),
     int8=2048,
@@ -108,18 +109,22 @@ _GA10X = _rates(
 _ADA = _rates(
     *(4, 256, 256, 256, 64, 16, 16),
     float16=(512, 1024),
+    float16_float16=1024,
     bfloat16=(512, 1024),
     tf32=(256, 512),
     float8=(1024, 2048),
+    float8_float16=2048,
     int8=(1024, 2048),
     int4=(2048, 4096),
 )
 _RTX_BLACKWELL = _rates(
     *(4, 256, 256, 256, 128, 16, 64),
     float16=512,
+    float16_float16=1024,
     bfloat16=512,
     tf32=256,
     float8=1024,
+    float8_float16=2048,
     int8=2048,
     float4=4096,
 )
@@ -177,7 +182,19 @@ ARCHITECTURES: Mapping[str, Architecture] = {
         (64, 64),
         (1024, 16),
         (64, 2, 6),
-        _rates(4, 128, 256, 128, 64, 16, 16, float16=1024, int8=2048, int4=4096),
+        _rates(
+            4,
+            128,
+            256,
+            128,
+            64,
+            16,
+            16,
+            float16=(512, 1024),
+            float16_float16=1024,
+            int8=2048,
+            int4=4096,
+        ),
         64,
         load_store_lanes_per_clk=16,
     ),

@@ -69,7 +69,8 @@ class Device:
 
     `peaks` is keyed by arithmetic class: ``fp64 fp32 fp16 bf16 int32 sfu cvt`` for the scalar
     cores and ``tensor.<dtype>`` (``tensor.float16 tensor.bfloat16 tensor.tf32 tensor.float8
-    tensor.int8 tensor.float4 tensor.float64``) for the matrix units.
+    tensor.int8 tensor.float4 tensor.float64``) for the matrix units.  ``tensor.<dtype>.float16`` is
+    for products that accumulate in half precision, where their rate is another.
     `microarchitecture` has a meaning for a GPU alone.
     `llc` is a cache between L2 and DRAM (Infinity Cache).  `caveats` are part of every report for
     the device.  `sources` names the source of each number.

@@ -79,8 +79,8 @@ def _product_type(report: KernelReport) -> str:
     if not report.flop_by_class:
         return ""
     name = max(report.flop_by_class, key=lambda name: report.flop_by_class[name])
-    kind, _, dtype = name.partition(".")
-    return dtype if kind == "tensor" else ""
+    kind, *types = name.split(".")
+    return types[0] if kind == "tensor" else ""
 
 
 def _is_type(text: str, dtype: str) -> bool:

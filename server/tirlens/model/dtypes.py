@@ -42,8 +42,19 @@ def scalar_class(dtype: str) -> str:
     )
 
 
-def tensor_class(dtype: str) -> str:
-    """The tensor-core class of an operand type, ``tensor.float8`` for every float8 format."""
+def tensor_class(dtype: str, accumulator: str | None = None) -> str:
+    """The tensor-core class of an operand type, ``tensor.float8`` for every float8 format.
+
+    A class of its own are floating-point products that accumulate in half precision, which some
+    devices compute faster: ``tensor.float16.float16``.
+    """
+    name = _operand_class(dtype)
+    if accumulator == "float16" and name in ("tensor.float16", "tensor.float8"):
+        return f"{name}.float16"
+    return name
+
+
+def _operand_class(dtype: str) -> str:
     base = dtype.split("x")[0]
     if base in ("float32", "float", "tfloat32"):
         return "tensor.tf32"

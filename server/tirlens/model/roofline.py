@@ -19,6 +19,9 @@ _WIDER: Mapping[str, tuple[str, ...]] = {
     "tensor.float4": ("tensor.float8", "tensor.float16"),
     "tensor.float6": ("tensor.float8", "tensor.float16"),
     "tensor.float8": ("tensor.float16",),
+    # Only some devices accumulate in half precision at a rate of its own.
+    "tensor.float16.float16": ("tensor.float16", "fp16"),
+    "tensor.float8.float16": ("tensor.float8", "tensor.float16.float16", "tensor.float16"),
     "tensor.int4": ("tensor.int8", "tensor.float16"),
     "tensor.int8": ("tensor.float16", "int32"),
     "tensor.bfloat16": ("bf16",),

@@ -69,9 +69,14 @@ def test_a_cut_down_chip_is_seen(name: str) -> None:
     assert doubts(load(name))
 
 
+def _longest_first(table: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The entries of a table, ``tensor.float16.float16`` before ``tensor.float16``."""
+    return sorted(table.items(), key=lambda entry: -len(entry[0]))
+
+
 def _set(table: dict[str, Any], key: str, value: float) -> None:
     """Give a dotted key another value; ``tensor.float16`` is one name."""
-    for name, inner in table.items():
+    for name, inner in _longest_first(table):
         if key == name:
             table[name] = value
             return
@@ -82,7 +87,7 @@ def _set(table: dict[str, Any], key: str, value: float) -> None:
 
 
 def _value(table: dict[str, Any], key: str) -> float:
-    for name, inner in table.items():
+    for name, inner in _longest_first(table):
         if key == name:
             return inner
         if key.startswith(name + ".") and isinstance(inner, dict):

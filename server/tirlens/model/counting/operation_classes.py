@@ -5,7 +5,9 @@ The contract's convention, *arithmetic issued, a multiply-accumulate = 2*:
 ==================================================  ======  ==========================
 operation (floating point)                          FLOP    class in `flop_by_class`
 ==================================================  ======  ==========================
-mma (count multiply-accumulates, sparse: executed)  2       tensor.<dtype>
+mma (count multiply-accumulates, sparse: executed)  2       tensor.<dtype>, or, of products that
+                                                            accumulate in half precision,
+                                                            tensor.<dtype>.float16
 add sub mul div mod min max neg abs                 1       fp16 bf16 fp32 fp64
 fma                                                 2       fp16 bf16 fp32 fp64
 exp, log, sqrt, rsqrt, sin, tanh, erf, sigmoid ...  1       sfu
@@ -90,7 +92,8 @@ def sum_operations(counts: Iterable[tuple[Arith, int | None]]) -> OperationTotal
         if total is None or arith.index:
             continue
         if arith.op == "mma":
-            _add(flop_by_class, tensor_class(arith.dtype), 2 * total // arith.sparsity)
+            name = tensor_class(arith.dtype, arith.accumulator)
+            _add(flop_by_class, name, 2 * total // arith.sparsity)
             continue
         if arith.op.startswith("unknown:"):
             unknown.append(arith.op[len("unknown:") :])
