@@ -23,7 +23,7 @@ DETAILS = ("all", "hottest", "marked", "off")
 LENS_PARTS = ("time", "verdict", "peak", "work", "size", "call")
 """The parts that a lens may show; the device always follows them."""
 
-DEFAULT_LENS_PARTS = ("time", "verdict", "peak", "size")
+DEFAULT_LENS_PARTS = ("time", "verdict", "work")
 _VARIABLE = re.compile(r"[A-Za-z0-9_*?]+")
 
 

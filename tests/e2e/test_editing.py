@@ -61,6 +61,10 @@ kernel = matmul(4096, 4096, 4096)
 """
 
 
+#: The size is left out by default, and tells which text the figures are of.
+WITH_SIZE = {"lensParts": ["time", "verdict", "size"]}
+
+
 @pytest.fixture
 def client() -> Iterator[Client]:
     with Client() as made:
@@ -81,7 +85,7 @@ def _actions(client: Client, uri: str, line: int) -> dict[str, Any]:
 
 
 def test_tvm_file(client: Client, tmp_path: Path, tvm_python: Path) -> None:
-    client.initialize(trusted=True, interpreter=str(tvm_python))
+    client.initialize(trusted=True, interpreter=str(tvm_python), settings=WITH_SIZE)
     path = tmp_path / "kernels.py"
     path.write_text(TVM)
     uri = client.open(path)
@@ -90,15 +94,15 @@ def test_tvm_file(client: Client, tmp_path: Path, tvm_python: Path) -> None:
     lenses = client.lenses(uri)
     assert list(lenses) == [4, 14], "the analysis changes the titles alone"
     assert re.fullmatch(r"[\d.]+ [num]?s", lenses[4][0])
-    assert re.match(r"(waits on|L2 \d+% busy)", lenses[4][1])
+    assert re.match(r"(waits for|L2 \d+% busy)", lenses[4][1])
     assert lenses[4][-2] == "1024x512 fp32"
     assert lenses[4][-1] == "h100-sxm"
     assert client.diagnostics(uri) == []
 
     hints = dict(client.hints(uri))
-    assert "268 MF" in hints[6]
-    assert "268 MF" in hints[9]
-    assert all(len(label) <= 30 and label.isascii() for label in hints.values())
+    assert "268 MFLOP" in hints[6]
+    assert "268 MFLOP" in hints[9]
+    assert all(len(label) <= 33 and label.isascii() for label in hints.values())
     hover = client.hover(uri, 9, 13)
     assert hover is not None
     assert hover.startswith("**`for k in T.serial(512)`**: ")
@@ -148,7 +152,7 @@ def test_tvm_file(client: Client, tmp_path: Path, tvm_python: Path) -> None:
 
 
 def test_tilelang_file(client: Client, tmp_path: Path, tilelang_python: Path) -> None:
-    client.initialize(trusted=True, interpreter=str(tilelang_python))
+    client.initialize(trusted=True, interpreter=str(tilelang_python), settings=WITH_SIZE)
     path = tmp_path / "kernels.py"
     path.write_text(TILELANG)
     uri = client.open(path)
@@ -157,7 +161,7 @@ def test_tilelang_file(client: Client, tmp_path: Path, tilelang_python: Path) ->
     titles = client.lenses(uri)[6]
     assert "4096x4096x4096 fp16" in titles
     hints = dict(client.hints(uri))
-    assert "137 GF" in hints[13]
+    assert "137 GFLOP" in hints[13]
     assert client.command("tirlens.calls", uri, None)["fixed"] is None
     hover = client.hover(uri, 16, 18)
     assert hover is not None
@@ -244,7 +248,7 @@ def test_advice_is_written_where_the_text_is_now(
 def test_bad_file_has_one_diagnostic(
     client: Client, tmp_path: Path, tvm_python: Path, text: str, line: int | None, kind: str
 ) -> None:
-    settings = {"timeout": 3}
+    settings = {"timeout": 3, **WITH_SIZE}
     client.initialize(trusted=True, interpreter=str(tvm_python), settings=settings)
     path = tmp_path / "kernels.py"
     path.write_text(text)
@@ -267,7 +271,7 @@ def test_bad_file_has_one_diagnostic(
 def test_untrusted_shows_the_static_part_until_trust_is_granted(
     client: Client, tmp_path: Path, tvm_python: Path
 ) -> None:
-    client.initialize(interpreter=str(tvm_python))
+    client.initialize(interpreter=str(tvm_python), settings=WITH_SIZE)
     path = tmp_path / "kernels.py"
     proof = tmp_path / "was_run"
     path.write_text(f"open({str(proof)!r}, 'w').close()\n" + TVM)
@@ -323,7 +327,7 @@ def test_closed_file_is_published_no_more(client: Client, tmp_path: Path, tvm_py
 def test_cancelled_analysis_ends_and_says_so(
     client: Client, tmp_path: Path, tvm_python: Path
 ) -> None:
-    client.initialize(trusted=True, interpreter=str(tvm_python))
+    client.initialize(trusted=True, interpreter=str(tvm_python), settings=WITH_SIZE)
     uri = client.open(tmp_path / "kernels.py", TVM + "\nwhile True:\n    pass\n")
     client.wait(lambda: _progress(client) != [], 30)
     client.notify("window/workDoneProgress/cancel", {"token": _progress(client)[0]["token"]})
@@ -368,7 +372,7 @@ def test_a_setting_that_the_worker_does_not_hear_of_lets_the_analysis_go_on(
 def test_what_is_assumed_is_marked_and_written_for_the_user(
     client: Client, tmp_path: Path, tilelang_python: Path
 ) -> None:
-    client.initialize(trusted=True, interpreter=str(tilelang_python))
+    client.initialize(trusted=True, interpreter=str(tilelang_python), settings=WITH_SIZE)
     text = TILELANG.partition("\n\nkernel = ")[0] + "\n"
     uri = client.open(tmp_path / "kernels.py", text)
     client.wait_ready(uri)

@@ -25,8 +25,9 @@ from vscode.workspace import BROKEN, TVM, lay_out
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-_VERDICT = r"(waits on|too few blocks|[\w ]+ \d+% (busy|of peak))"
+_VERDICT = r"(waits for|too few blocks|[\w ]+ \d+% (busy|of peak))"
 _TIME = r"\d[\d.]* [num]?s"
+_ESTIMATE = rf"(about )?{_TIME}( \(.+?\))?"
 _ROWS, _COLUMNS = 60, 180
 
 
@@ -90,7 +91,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 def test_emacs(tmp_path: Path) -> None:
     program = emacs()
-    workspace = lay_out(tmp_path / "workspace")
+    workspace = lay_out(tmp_path / "workspace", has_sizes=True)
     file = workspace / TVM["file"]
     lines = file.read_text().splitlines()
     seen = seen_in(
@@ -117,7 +118,7 @@ def test_emacs(tmp_path: Path) -> None:
         "untrusted: analysis needs to run this file"
     }
     (title,) = (lens["text"] for lens in seen["lenses"] if lens["line"] == kernel)
-    assert re.match(rf"{_TIME} \| {_VERDICT}", title), title
+    assert re.match(rf"{_ESTIMATE} \| {_VERDICT}", title), title
     assert f"| {TVM['size']} |" in title
     assert title.endswith("| h100-sxm\n")
 

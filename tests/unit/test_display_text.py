@@ -86,7 +86,7 @@ FILES = sorted(path.name.split(".")[0] for path in (ROOT / "tests/measured/facts
 #: What a report says in words, and by which names.
 WORDS = frozenset(
     ("name", "definition", "call", "message", "needs", "bindings", "formula", "bound_reason")
-) | {"label", "details", "lowering_error", "lowered"}
+) | {"label", "step_arrays", "details", "lowering_error", "lowered"}
 
 
 def figures(value: Any) -> Any:

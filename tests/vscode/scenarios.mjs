@@ -9,10 +9,12 @@ import { SECONDS, until, withBrowser } from "./window.mjs";
 const given = JSON.parse(process.argv[2]);
 
 const TIME = String.raw`\d[\d.]* [num]?s`;
-/** Such as `2.56 ms | waits on loads: 3 stages save 529 us |`. */
-const VERDICT = new RegExp(String.raw`^${TIME}( \(.+\))? \| (\w+ \d+% busy|waits on|.+ of peak)`);
-/** Such as `81 us 93% | 137 GF | 1.2 GB`, or `81 us overlapped | 137 GF` beside slower work. */
-const HINT = new RegExp(String.raw`${TIME} (<?\d[\d.]*%|overlapped)( \| \d[\d.]* [kMGT]?F)?( \| \d[\d.]* [kMGT]?B)?$`);
+/** Such as `about 2.6 ms (1.4 to 4.8)`. */
+const ESTIMATE = String.raw`(about )?${TIME}( \(.+?\))?`;
+/** Such as `about 2.6 ms (1.4 to 4.8) | waits for loads of A, B: 3 stages save 0.5 ms |`. */
+const VERDICT = new RegExp(String.raw`^${ESTIMATE} \| (\w+ \d+% busy|waits for|.+ of peak)`);
+/** Such as `81 us 93% | 137 GFLOP | 1.2 GB`, or `81 us overlapped | 137 GFLOP` beside slower work. */
+const HINT = new RegExp(String.raw`${TIME} (<?\d[\d.]*%|overlapped)( \| \d[\d.]* [kMGT]?FLOP)?( \| \d[\d.]* [kMGT]?B)?$`);
 /** The longest text of the hints of one line before VS Code cuts it. */
 const LONGEST_HINT = 43;
 
@@ -76,7 +78,7 @@ function scenariosOfTrusted(window) {
     },
     "tilelang: hover": () => explains(window, tilelang),
     "report opens": async () => {
-      await window.clickLens(/^[\d.]+ [num]?s/);
+      await window.clickLens(new RegExp(`^${ESTIMATE}`));
       const frame = await window.webview(new RegExp(tilelang.name));
       const drawn = await frame.locator("svg, img").count();
       assert.ok(drawn >= 1, "the roofline is drawn");
@@ -658,7 +660,7 @@ function scenariosOfFolders(window) {
   return {
     "folders: the first has its interpreter and its settings": async () => {
       await window.status(/^\s*TIRLens: a100-80-sxm$/);
-      const lens = await lensText(window, new RegExp(`^${TIME} \\| ${escaped(tvm.size)} \\| a100-80-sxm$`));
+      const lens = await lensText(window, new RegExp(`^${ESTIMATE} \\| ${escaped(tvm.size)} \\| a100-80-sxm$`));
       const hint = await window.lineMatching(tvm.hinted[0], HINT);
       const why = await window.statusTooltip(/Framework: tvm/);
       assert.match(why, /tvm-0\.27\.0[^]*the editor's environment/);

@@ -12,7 +12,7 @@ const looks = { viewport: { width: 1120, height: 640 }, scale: 1.25 };
 
 await withBrowser({ ...given, ...looks }, async (open) => {
   const window = await open(given.address, given.folder, kernel.file);
-  await window.lenses(/^[\d.]+ [num]?s \|/);
+  await window.lenses(/ \| .*h100-sxm$/);
   await window.lineMatching(kernel.operation, /%|overlapped/);
   await window.command("View: Toggle Primary Side Bar Visibility");
   await window.page.waitForTimeout(500);

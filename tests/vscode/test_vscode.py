@@ -117,7 +117,12 @@ def _drive(window: str, folder: Path, vsix: Path) -> Outcomes:
         workspace = lay_out_folders(folder / "workspace")
         file = str(workspace.with_name("tvm") / file.split("/")[1])
     else:
-        workspace = lay_out(folder / "workspace", marker=marker, own_environment=own_environment)
+        workspace = lay_out(
+            folder / "workspace",
+            marker=marker,
+            own_environment=own_environment,
+            has_sizes=True,
+        )
     screenshots = folder / "screenshots"
     screenshots.mkdir()
     # No setting names a server: the extension brings its own.

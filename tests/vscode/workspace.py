@@ -64,10 +64,17 @@ def broken(a: T.Buffer((16,), "float32")):
 """
 
 
-def lay_out(folder: Path, *, marker: Path | None = None, own_environment: bool = True) -> Path:
+def lay_out(
+    folder: Path,
+    *,
+    marker: Path | None = None,
+    own_environment: bool = True,
+    has_sizes: bool = False,
+) -> Path:
     """Fills `folder`, at whose top tilelang's environment is unless `own_environment` is false.
 
-    Running the tilelang file leaves `marker` behind.
+    Running the tilelang file leaves `marker` behind. Its settings add sizes to the lenses if it
+    `has_sizes`.
     """
     for kernel, version in ((TVM, "tvm-0.27.0.post1"), (TILELANG, "tilelang-0.1.15")):
         name, example = kernel["file"].split("/")
@@ -78,6 +85,9 @@ def lay_out(folder: Path, *, marker: Path | None = None, own_environment: bool =
         (part / ".venv").symlink_to(environment(version).parents[1])
     if own_environment:
         (folder / ".venv").symlink_to(environment("tilelang-0.1.15").parents[1])
+    if has_sizes:
+        parts = '["time", "verdict", "work", "size"]'
+        (folder / "pyproject.toml").write_text(f"[tool.tirlens]\nlens-parts = {parts}\n")
     (folder / BROKEN["file"]).write_text(_BROKEN_TEXT)
     slow = EXAMPLES / TVM["file"].split("/")[1]
     (folder / SLOW["file"]).write_text(f"_ = __import__('time').sleep(6)\n{slow.read_text()}")
@@ -109,6 +119,7 @@ def lay_out_folders(parent: Path) -> Path:
             "tirlens.interpreter": "${workspaceFolder}/tools/bin/python",
             "tirlens.device": "h200",
             "tirlens.show": "hottest",
+            "tirlens.lensParts": ["time", "verdict", "size"],
         },
     }
     for kernel in (TVM, TILELANG):

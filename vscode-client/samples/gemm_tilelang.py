@@ -4,7 +4,7 @@ import tilelang
 import tilelang.language as T
 
 
-# The sizes to estimate for; a click on them in the line above the kernel changes them.
+# The call to estimate for, which you can change here.
 # tirlens: matmul(4096, 4096, 4096)
 @tilelang.jit(out_idx=[-1])
 def matmul(M, N, K, block_M=128, block_N=128, block_K=64):

@@ -81,7 +81,7 @@ def calls_table(total: ModuleTotal) -> Table:
             str(built.calls) if built else "1",
             labels.seconds(kernel.time_s),
             labels.percent(share),
-            labels.short_work(kernel.operations),
+            labels.work(kernel.operations),
             labels.bytes_(kernel.dram_bytes.total),
             Text(", ".join(built.arrays) if built else "", no_wrap=True, overflow="ellipsis"),
         )

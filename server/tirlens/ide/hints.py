@@ -60,7 +60,7 @@ def file_hints(
     options: HintOptions,
     times_before: Callable[[KernelReport], Mapping[int, float]] = lambda _: _NO_TIMES,
 ) -> list[Hint]:
-    """The hints of a file, all with the same number of significant digits.
+    """The hints of a file.
 
     Parameters
     ----------
@@ -73,29 +73,36 @@ def file_hints(
     times_before
         The times to compare with by line; empty for hints without a change.
     """
-    found: list[Hint] = []
-    for digits in labels.HINT_DIGITS:
-        found = [
-            hint
-            for owner in line_owners(reports)
-            for hint in hints(
-                owner.report,
-                options.smallest_share,
-                digits,
-                times_before(owner.report),
-                owner.lines.intersection(hottest_lines(owner.report))
-                if options.only_hottest
-                else owner.lines,
-            )
-        ]
-        if all(len(hint.label) <= labels.INLAY_LIMIT for hint in found):
-            break
-    return fitting(found, lines, options.columns)
+    return [
+        hint
+        for owner in line_owners(reports)
+        for hint in hints(
+            owner.report,
+            options.smallest_share,
+            times_before(owner.report),
+            owner.lines.intersection(hottest_lines(owner.report))
+            if options.only_hottest
+            else owner.lines,
+            lambda line: room(lines, line, options.columns),
+        )
+    ]
 
 
 def fitting(found: Iterable[Hint], lines: Sequence[str], columns: int | None) -> list[Hint]:
     """Hints that end before a column, without the parts and hints for which there is no room."""
-    return [cut for hint in found if (cut := _cut(hint, lines, columns)).label]
+    cut = (
+        replace(hint, label=labels.cut_hint(hint.label, room(lines, hint.line, columns)))
+        for hint in found
+    )
+    return [hint for hint in cut if hint.label]
+
+
+def room(lines: Sequence[str], line: int, columns: int | None) -> int:
+    """The characters that a hint behind a line may have; negative behind a longer line."""
+    if columns is None or line > len(lines):
+        return labels.INLAY_LIMIT
+    # One column is the space between the text and the hint.
+    return min(labels.INLAY_LIMIT, columns - len(lines[line - 1].expandtabs(4)) - 1)
 
 
 def hottest_lines(report: KernelReport) -> list[int]:
@@ -105,26 +112,19 @@ def hottest_lines(report: KernelReport) -> list[int]:
     return [line for line in ordered if line != report.span.line][:HOTTEST_LINES]
 
 
-def _cut(hint: Hint, lines: Sequence[str], columns: int | None) -> Hint:
-    most = labels.INLAY_LIMIT
-    if columns is not None and hint.line <= len(lines):
-        # One column is the space between the text and the hint.
-        most = min(most, columns - len(lines[hint.line - 1].expandtabs(4)) - 1)
-    return replace(hint, label=labels.cut_hint(hint.label, most))
-
-
 def hints(
     report: KernelReport,
     smallest_share: float = SMALLEST_SHARE,
-    digits: int = 3,
     times_before: Mapping[int, float] = _NO_TIMES,
     only: Collection[int] | None = None,
+    room_at: Callable[[int], int] = lambda _: labels.INLAY_LIMIT,
 ) -> list[Hint]:
-    """One hint a line of the document, or of the lines `only`.
+    """One hint a line of the document, or of the lines `only`, where `room_at` it has room.
 
-    The cost of a loop includes that of its body; a line of the body with the same label has no
-    hint.  Several nodes that start on one line are merged: an outer loop includes the inner ones,
-    and siblings are summed.  The launch and the tail belong to no line and have no hint.
+    The cost of a loop includes that of its body; a line of the body has no hint if that of the
+    loop says as much.  Several nodes that start on one line are merged: an outer loop includes the
+    inner ones, and siblings are summed.  The launch and the tail belong to no line and have no
+    hint.
     """
     by_line: dict[int, list[BreakdownEntry]] = {}
     around: dict[int, set[int | None]] = {}
@@ -134,7 +134,8 @@ def hints(
         by_line.setdefault(cost.span.line, []).append(cost)
         around.setdefault(cost.span.line, set()).add(outer_line)
     found: list[Hint] = []
-    labelled: dict[int, str] = {}
+    # The whole label of each line, and how much of it is displayed there or around it.
+    labelled: dict[int, tuple[str, int]] = {}
     for line, costs in sorted(by_line.items()):
         share = entries.total(cost.share for cost in costs)
         if share is not None and share < smallest_share:
@@ -147,27 +148,28 @@ def hints(
                 share,
                 operations.main,
                 entries.total(cost.dram_bytes for cost in costs),
-                digits,
                 change(time_s, times_before.get(line)),
-                labels.short_unit(operations),
+                labels.operations_unit(operations),
             )
-        labelled[line] = label
-        repeats = all(outer is not None and labelled.get(outer) == label for outer in around[line])
-        if label and not repeats:
+        kept = labels.cut_hint(label, room_at(line))
+        outside = [labelled.get(outer or 0, ("", 0)) for outer in around[line]]
+        displayed = min(length if text == label else 0 for text, length in outside)
+        if len(kept) > displayed:
             last_line = max(_own_last_line(cost) for cost in costs)
-            found.append(Hint(line, last_line, label, _tooltip(costs, report)))
+            found.append(Hint(line, last_line, kept, _tooltip(costs, report)))
+        labelled[line] = (label, max(len(kept), displayed))
     return found
 
 
 def _overlapped_label(
     costs: list[BreakdownEntry], report: KernelReport, smallest_share: float
 ) -> str:
-    """``1.4 ms overlapped | 1.1 TF``: work that adds no time because it overlaps other work."""
+    """``1.4 ms overlapped | 1.1 TFLOP``: work that adds no time because it overlaps other work."""
     overlapped_s = sum(cost.overlapped_s or 0.0 for cost in costs)
     if not overlapped_s or not report.time_s or overlapped_s < smallest_share * report.time_s:
         return ""
     operations = entries.operations(costs)
-    work = f" | {labels.short_work(operations, 2)}" if operations.main else ""
+    work = f" | {labels.work(operations, 2)}" if operations.main else ""
     return f"{labels.seconds(overlapped_s, 2)} overlapped{work}"
 
 

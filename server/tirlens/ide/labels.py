@@ -1,7 +1,8 @@
 """The one place where numbers become text: labels, lenses, hovers, tables and reports use it.
 
 ASCII only, SI prefixes, at most three significant digits, trailing zeros left out, halves rounded
-away from zero.  An unknown value is ``?``, never 0.
+away from zero.  An unknown value is ``?``, never 0.  An estimated time has two digits, and its band
+where that is wide.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tirlens.model.operations import Operations
     from tirlens.model.report import Advice, BreakdownEntry, KernelReport
 
@@ -17,10 +20,12 @@ _PREFIXES = ((24, "Y"), (21, "Z"), (18, "E"), (15, "P"), (12, "T"), (9, "G"), (6
 _LEAST_COUNT = 0.01
 _SMALL_PREFIXES = ((0, ""), (-3, "m"), (-6, "u"), (-9, "n"), (-12, "p"))
 
-INLAY_LIMIT = 30
+INLAY_LIMIT = 33
 """The most characters of one inlay hint; VS Code cuts all hints of a line at 43 together."""
-HINT_DIGITS = (3, 2)
-"""The significant digits of the hints of a file: the first with which all hints fit."""
+ESTIMATE_DIGITS = 2
+"""The significant digits of estimated times and bytes."""
+# From this ratio of its ends on, the band of a time is wide.
+_WIDE_BAND = 2.0
 
 
 def significant(value: Decimal, digits: int) -> Decimal:
@@ -72,6 +77,66 @@ def seconds(value: float | None, digits: int = 3) -> str:
     return f"{number} {prefix}s"
 
 
+def estimate(value_s: float | None, band_s: tuple[float, float] | None, note: str = "") -> str:
+    """An estimated time: ``2.6 ms``, ``about 15 us (9 to 24)`` where its band is wide.
+
+    A `note`, such as a change, stands in the brackets: ``about 15 us (9 to 24, -28%)``.
+    """
+    if value_s is None or not is_wide(band_s):
+        return _with_notes(seconds(value_s, ESTIMATE_DIGITS), [note])
+    assert band_s is not None
+    exact = Decimal(repr(value_s))
+    rounded = significant(exact, ESTIMATE_DIGITS)
+    number, prefix = _scale(float(rounded), ESTIMATE_DIGITS, _SMALL_PREFIXES)
+    step = Decimal(1).scaleb(rounded.adjusted() - ESTIMATE_DIGITS + 1)
+    scale = _exponent(prefix)
+    low, high = (_plain(_rounded_to(end, step).scaleb(-scale)) for end in band_s)
+    return _with_notes(f"about {number} {prefix}s", [f"{low} to {high}", note])
+
+
+def brief_estimate(
+    value_s: float | None, band_s: tuple[float, float] | None, note: str = ""
+) -> str:
+    """An estimated time without its band: ``2.6 ms``, ``about 15 us``."""
+    if value_s is not None and is_wide(band_s):
+        rounded = significant(Decimal(repr(value_s)), ESTIMATE_DIGITS)
+        return _with_notes(f"about {seconds(float(rounded), ESTIMATE_DIGITS)}", [note])
+    return _with_notes(seconds(value_s, ESTIMATE_DIGITS), [note])
+
+
+def is_wide(band_s: tuple[float, float] | None) -> bool:
+    """Whether the ends of the band of a time differ by a factor of two or more."""
+    return band_s is not None and band_s[0] > 0 and band_s[1] >= _WIDE_BAND * band_s[0]
+
+
+def saving(value_s: float | None, time_s: float | None) -> str:
+    """A part of a time, no more precise than the time is: ``0.5 ms`` of ``2.6 ms``."""
+    if not value_s or not time_s:
+        return seconds(value_s, ESTIMATE_DIGITS)
+    number, prefix = _scale(float(time_s), ESTIMATE_DIGITS, _SMALL_PREFIXES)
+    scale = _exponent(prefix)
+    decimals = len(number.partition(".")[2])
+    part = _rounded_to(value_s, Decimal(1).scaleb(scale - decimals))
+    return f"{_plain(part.scaleb(-scale))} {prefix}s"
+
+
+def _exponent(prefix: str) -> int:
+    """The power of ten of a prefix of small quantities."""
+    return next(exponent for exponent, name in _SMALL_PREFIXES if name == prefix)
+
+
+def _rounded_to(value: float, step: Decimal) -> Decimal:
+    """`value` as a multiple of `step`; with one significant digit where it is less."""
+    exact = Decimal(repr(value))
+    rounded = exact.quantize(step, rounding=ROUND_HALF_UP)
+    return rounded or significant(exact, 1)
+
+
+def _with_notes(text: str, notes: Sequence[str]) -> str:
+    said = ", ".join(filter(None, notes))
+    return f"{text} ({said})" if said else text
+
+
 def percent(fraction: float | None) -> str:
     """A share: ``93%``, ``0.4%``, with at most two significant digits as the estimate allows."""
     if fraction is None:
@@ -103,16 +168,6 @@ def flop(value: float | None) -> str:
 def work(operations: Operations, digits: int = 3) -> str:
     """``137 GFLOP``; ``34.4 GIOP`` where most of the operations are on integers."""
     return quantity(operations.main, operations_unit(operations), digits)
-
-
-def short_work(operations: Operations, digits: int = 3) -> str:
-    """``137 GF``, ``34.4 GIOP``, for columns and hints."""
-    return quantity(operations.main, short_unit(operations), digits)
-
-
-def short_unit(operations: Operations) -> str:
-    """The unit of `short_work`."""
-    return "IOP" if operations.are_integer else "F"
 
 
 def operations_unit(operations: Operations) -> str:
@@ -166,15 +221,15 @@ def inlay(
     share: float | None,
     flop_count: float | None,
     dram_bytes: float | None,
-    digits: int = 3,
     change: str = "",
-    unit: str = "F",
+    unit: str = "FLOP",
 ) -> str:
-    """The hint of one line: ``81 us 93% | 137 GF | 1.2 GB``, ``81 us 93% (-28%) | 137 GF``.
+    """The hint of one line: ``81 us 93% | 137 GFLOP | 1.2 GB``, ``81 us 93% (-28%) | 137 GFLOP``.
 
     Parts that are zero are left out; `unit` is that of the operations. It has at most `INLAY_LIMIT`
-    characters with two significant `digits` and without a `change` of the time.
+    characters without a `change` of the time.
     """
+    digits = ESTIMATE_DIGITS
     parts: list[str] = []
     if time_s is not None:
         changed = f" ({change})" if change else ""
@@ -241,5 +296,5 @@ def over_budget(kernel: KernelReport) -> list[str]:
 
 def advice(found: Advice) -> str:
     """The change, followed by ``(saves about 292 us)`` if the saving is known."""
-    saving = f" (saves about {seconds(found.saving_s)})" if found.saving_s else ""
-    return f"{found.message}{saving}"
+    gain = f" (saves about {seconds(found.saving_s)})" if found.saving_s else ""
+    return f"{found.message}{gain}"

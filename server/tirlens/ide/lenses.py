@@ -12,6 +12,7 @@ from tirlens.settings import DEFAULT_LENS_PARTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from tirlens.model.operations import Operations
     from tirlens.model.report import KernelReport
     from tirlens.model.totals import ModuleTotal
 
@@ -43,6 +44,7 @@ def parts(
     report: KernelReport,
     history: History = NO_HISTORY,
     names: Sequence[str] = DEFAULT_LENS_PARTS,
+    limit: int = LIMIT,
 ) -> list[Part]:
     """The lens of one analysed kernel.
 
@@ -53,34 +55,43 @@ def parts(
     history
         What its time is compared with.
     names
-        The parts in the order of the lens; the device always follows.
+        The parts in the order of the lens; the device always follows. The size is among them where
+        a part of it is assumed.
+    limit
+        The most characters of the lens.
     """
     device = Part(report.device_id, "device")
     if report.status == "needs-bindings":
         return [*needs(report.needs), device]
     if not report.has_counts:
         return [Part(failure(report.message or report.status), "report")]
+    changes = history.changes_of(report)
     found = _Titles(
-        time=_time_with_changes(report, history),
+        time=time(report, changes),
+        brief=time(report, changes, is_brief=True),
+        is_assumed=bool(report.assumed),
         verdict=verdicts.verdict(report),
         peak=peak(report),
-        work=work(report),
+        work=work(report.operations, report.dram_bytes.total),
         size=sizes.size(report),
         call=labels.ascii_(_call(report)),
     )
-    displayed = _shorten(found, names, len(report.device_id))
+    if report.assumed and "size" not in names:
+        names = (*names, "size")
+    displayed = _shorten(found, names, limit - len(report.device_id))
     return [*(Part(title, _CLICKS[name]) for name, title in displayed), device]
 
 
-def several(reports: Sequence[tuple[KernelReport, History]]) -> list[Part]:
+def several(reports: Sequence[tuple[KernelReport, History]], limit: int = LIMIT) -> list[Part]:
     """The lens of a kernel with several calls: time and size of each, then their device."""
     device = Part(", ".join(dict.fromkeys(report.device_id for report, _ in reports)), "device")
     found: list[Part] = []
-    room = LIMIT - len(device.title)
+    room = limit - len(device.title)
     for index, (report, history) in enumerate(reports):
         title = parts(report)[0].title
         if report.has_counts:
-            title = f"{_time_with_changes(report, history)}, {sizes.size(report)}".rstrip(", ")
+            brief = time(report, history.changes_of(report), is_brief=True)
+            title = f"{brief}, {sizes.size(report)}".rstrip(", ")
         rest = len(reports) - index
         after = "" if rest == 1 else _SEPARATOR + _more(rest - 1)
         if found and len(title) + len(_SEPARATOR) + len(after) > room:
@@ -99,36 +110,43 @@ def lens(report: KernelReport) -> str:
     return _SEPARATOR.join(part.title for part in parts(report))
 
 
-def time(report: KernelReport) -> str:
-    """``87.1 us``, ``87.1 us lower bound, unscheduled`` or ``no time: <reason>``."""
+def time(report: KernelReport, changes: str = "", is_brief: bool = False) -> str:
+    """``about 15 us (9 to 24, -28%)``, ``87 us lower bound, unscheduled``, ``no time: <reason>``.
+
+    It is without its band where it `is_brief`.
+    """
     if report.time_s is None:
         return f"no time: {labels.shorten(labels.ascii_(report.message), 80)}"
     before = previous(report)
     if report.schedule == "unscheduled":
         return f"{before}{labels.seconds(report.time_s)} lower bound, unscheduled"
-    return f"{before}{labels.seconds(report.time_s)}"
+    estimate = labels.brief_estimate if is_brief else labels.estimate
+    return f"{before}{estimate(report.time_s, report.time_band_s, changes)}"
 
 
 def previous(report: KernelReport) -> str:
     """``1.9 ms -> `` for a version of a schedule that took 1.9 ms before a step changed it."""
     if report.previous_s is None or report.time_s is None:
         return ""
-    before, now = labels.seconds(report.previous_s), labels.seconds(report.time_s)
+    before, now = (
+        labels.seconds(time_s, labels.ESTIMATE_DIGITS)
+        for time_s in (report.previous_s, report.time_s)
+    )
     return f"{before} -> " if before != now else ""
 
 
-def totals(sums: Sequence[ModuleTotal]) -> list[Part]:
+def totals(sums: Sequence[ModuleTotal], limit: int = LIMIT) -> list[Part]:
     """The lens of a statement that builds several kernels, or a graph: the sum of each graph."""
     device = Part(sums[0].first.device_id, "device")
     titles = [_total(item) for item in sums]
     if len(sums) == 1:
-        work_done = f"{labels.work(sums[0].operations)}, {labels.bytes_(sums[0].dram_bytes)} DRAM"
+        work_done = work(sums[0].operations, sums[0].dram_bytes)
         found = [Part(titles[0], "report"), Part(work_done, "report")]
         if sums[0].assumed:
             text = ", ".join(f"{name}={value}" for name, value in sums[0].assumed.items())
             found.append(Part(f"assumed: {labels.shorten(text, 40)}", "call"))
         return [*found, device]
-    room = LIMIT - len(device.title)
+    room = limit - len(device.title)
     for count in range(len(titles), 0, -1):
         rest = [_more(len(titles) - count)] if count < len(titles) else []
         displayed = [*titles[:count], *rest]
@@ -143,14 +161,9 @@ def _total(sums: ModuleTotal) -> str:
     calls = f" in {sums.calls} calls" if sums.calls != len(sums.kernels) else ""
     kernels = f"{len(sums.kernels)} kernels" if len(sums.kernels) > 1 else sums.first.name
     kind = " lower bound, unscheduled" if sums.is_bound else ""
-    time_s = "no time" if sums.time_s is None else f"{labels.seconds(sums.time_s)}{kind}"
+    digits = 3 if sums.is_bound else labels.ESTIMATE_DIGITS
+    time_s = "no time" if sums.time_s is None else f"{labels.seconds(sums.time_s, digits)}{kind}"
     return f"{entry}{kernels}{calls}: {time_s}"
-
-
-def _time_with_changes(report: KernelReport, history: History) -> str:
-    """``2.47 ms (-28%)``."""
-    changes = history.changes_of(report)
-    return f"{time(report)} ({changes})" if changes else time(report)
 
 
 def peak(report: KernelReport) -> str:
@@ -168,9 +181,13 @@ def peak(report: KernelReport) -> str:
     return f"{labels.percent(memory)} of DRAM peak" if memory is not None else ""
 
 
-def work(report: KernelReport) -> str:
-    """``137 GFLOP, 1.21 GB DRAM``; ``34.4 GIOP`` where most operations are on integers."""
-    return f"{labels.work(report.operations)}, {labels.bytes_(report.dram_bytes.total)} DRAM"
+def work(operations: Operations, dram_bytes: float | None) -> str:
+    """``137 GFLOP, 1.2 GB``: operations, and bytes from and to DRAM.
+
+    ``34.4 GIOP`` where most operations are on integers.
+    """
+    moved = labels.quantity(dram_bytes, "B", labels.ESTIMATE_DIGITS)
+    return f"{labels.work(operations)}, {moved}"
 
 
 def needs(names: Sequence[str]) -> list[Part]:
@@ -195,9 +212,14 @@ def failure(reason: str) -> str:
 
 @dataclass(frozen=True)
 class _Titles:
-    """The titles of the parts of a lens by their names; the verdict still in its pieces."""
+    """The titles of the parts of a lens by their names; the verdict still in its pieces.
+
+    `brief` is the time without its band, `is_assumed` whether the size says what is assumed.
+    """
 
     time: str
+    brief: str
+    is_assumed: bool
     verdict: verdicts.Verdict
     peak: str
     work: str
@@ -220,13 +242,16 @@ _CLICKS: Mapping[str, Action] = {
 }
 # What is given up where a lens is too long, in this order.
 _STEPS: tuple[Callable[[_Titles], _Titles], ...] = (
-    lambda titles: replace(titles, work=""),
     lambda titles: replace(titles, peak=""),
     lambda titles: replace(titles, call=labels.shorten(titles.call)),
     lambda titles: _with_verdict(titles, detail=""),
-    lambda titles: _with_verdict(titles, action=titles.verdict.saving),
+    lambda titles: replace(titles, time=titles.brief),
     lambda titles: replace(titles, call=""),
+    lambda titles: titles if titles.is_assumed else replace(titles, size=""),
+    lambda titles: _with_verdict(titles, action=titles.verdict.saving),
     lambda titles: _with_verdict(titles, action=""),
+    lambda titles: replace(titles, work=""),
+    lambda titles: _with_verdict(titles, arrays=""),
 )
 
 
@@ -234,18 +259,18 @@ def _with_verdict(titles: _Titles, **pieces: str) -> _Titles:
     return replace(titles, verdict=replace(titles.verdict, **pieces))
 
 
-def _shorten(titles: _Titles, names: Sequence[str], device: int) -> list[tuple[str, str]]:
-    """The parts `names` of a lens that, with a device of so many characters, are within `LIMIT`.
+def _shorten(titles: _Titles, names: Sequence[str], room: int) -> list[tuple[str, str]]:
+    """The parts `names` of a lens that have at most `room` characters before the device.
 
-    The time and the size are left whole, as the size says what is assumed.
+    The time is left whole, and a size that says what is assumed.
     """
     displayed = titles.select(names)
     for step in _STEPS:
-        if _length(displayed) + device <= LIMIT:
+        if _length(displayed) <= room:
             return displayed
         titles = step(titles)
         displayed = titles.select(names)
-    excess = _length(displayed) + device - LIMIT
+    excess = _length(displayed) - room
     if excess <= 0:
         return displayed
     kept = len(titles.verdict.limit) - excess

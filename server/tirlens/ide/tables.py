@@ -54,7 +54,7 @@ def line_cells(cost: BreakdownEntry) -> tuple[str, ...]:
         else "<=" * (cost.mean_trips is not None) + labels.number(cost.trips),
         labels.time_or_overlap(cost),
         labels.percent(cost.share),
-        labels.short_work(cost.operations),
+        labels.work(cost.operations),
         labels.bytes_(cost.global_bytes),
         labels.bytes_(cost.dram_bytes),
         verdicts.unit(cost),

@@ -10,7 +10,7 @@ from tirlens.ide import labels
 from tirlens.ide.launch import blocks_per_sm
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tirlens.model.report import Advice, BreakdownEntry, KernelReport
 
@@ -45,6 +45,10 @@ _STEPS: Mapping[str, str] = {
     "barrier": "barriers",
     "arithmetic": "arithmetic",
 }
+# The steps that access arrays in global memory.
+_OF_ARRAYS = frozenset(("load", "store", "atomic"))
+# So many arrays are named of those that are waited for.
+_MOST_ARRAYS = 3
 # One kind of step that takes this share of the waits is named alone.
 _DOMINANT = 0.6
 # The share of the time that the roofline takes from which a kernel is at it.
@@ -55,21 +59,27 @@ _AT_ROOFLINE = 0.8
 class Verdict:
     """What limits a kernel (`limit`, `detail`), and what to do about it (`action`).
 
-    `bound` is the contract's word for the limit, `saving` what the action saves, for where there
-    is no room for the action.  The texts may be empty.
+    `bound` is the contract's word for the limit, `arrays` those that it waits for, `saving` what
+    the action saves, for where there is no room for the action.  The texts may be empty.
     """
 
     bound: str = ""
     limit: str = ""
+    arrays: str = ""
     detail: str = ""
     action: str = ""
     saving: str = ""
 
     @property
+    def cause(self) -> str:
+        """``waits for loads of A, B``, ``too few blocks``."""
+        return f"{self.limit} of {self.arrays}" if self.arrays else self.limit
+
+    @property
     def text(self) -> str:
-        """``too few blocks: 32 of 132 SMs; smaller tiles save 566 us``."""
+        """``too few blocks: 32 of 132 SMs; smaller tiles save 0.5 ms``."""
         after = "; ".join(filter(None, (self.detail, self.action)))
-        return f"{self.limit}: {after}" if after else self.limit
+        return f"{self.cause}: {after}" if after else self.cause
 
 
 def unit(found: BreakdownEntry | KernelReport) -> str:
@@ -89,19 +99,65 @@ def verdict(report: KernelReport) -> Verdict:
     if report.schedule == "unscheduled":
         return Verdict(report.bound, f"at best limited by {unit(report)}")
     action, saving = _action(report)
-    limit, detail = _limit(report, report.bound)
-    if action and report.bound == "latency":
+    if report.bound == "latency" and report.schedule != "cpu":
+        limit, arrays = _waits([entry for _, entry in report.walk()])
         # What to do says more than why the waits are not overlapped.
-        detail = ""
-    return Verdict(report.bound, limit, detail, action, saving)
+        detail = "" if action else _single_block(report)
+        return Verdict(report.bound, limit, arrays, detail, action, saving)
+    limit, detail = _limit(report, report.bound)
+    return Verdict(report.bound, limit, "", detail, action, saving)
+
+
+def line_limit(entry: BreakdownEntry) -> str:
+    """What limits a line, and at which rate: ``waits for loads of A``, ``DRAM, 2.9 TB/s``.
+
+    The rate is that of the unit while the line runs, the overlapped time included; of waits that
+    of the level of memory which the line moves bytes of.
+    """
+    rate = _rate(entry)
+    if entry.bound != "latency":
+        return ", ".join(filter(None, (unit(entry), rate)))
+    limit, arrays = _waits([inner for _, inner in entry.walk()])
+    cause = Verdict("latency", limit, arrays).cause
+    return ", ".join(filter(None, (cause, rate)))
+
+
+def _rate(entry: BreakdownEntry) -> str:
+    """``2.9 TB/s``, ``520 TFLOP/s``; empty where the unit of the bound counts neither."""
+    busy_s = _running_s(entry)
+    if not busy_s:
+        return ""
+    moved = {"dram": entry.dram_bytes, "l2": entry.l2_bytes, "shared": entry.shared_bytes}
+    level = entry.bound or ""
+    if level == "latency":
+        level = next((name for name in ("dram", "l2", "shared") if moved[name]), "")
+        value = moved.get(level)
+        source = {"dram": "DRAM", "l2": "L2", "shared": "shared memory"}.get(level, "")
+        return f"{_per_second(value, busy_s, 'B')} of {source}" if value else ""
+    if level in ("tensor", "fp32", "fp64"):
+        return _per_second(entry.flop, busy_s, "FLOP") if entry.flop else ""
+    value = moved.get(level)
+    return _per_second(value, busy_s, "B") if value else ""
+
+
+def _running_s(entry: BreakdownEntry) -> float | None:
+    """The time of a line with what overlaps other work; None where that is not known."""
+    if entry.children:
+        inner = [_running_s(child) for child in entry.children]
+        return None if None in inner else sum(time_s or 0.0 for time_s in inner)
+    if entry.time_s is None or entry.overlapped_s is None:
+        return None
+    return entry.time_s + entry.overlapped_s
+
+
+def _per_second(value: float, time_s: float, unit_name: str) -> str:
+    return labels.quantity(value / time_s, f"{unit_name}/s", labels.ESTIMATE_DIGITS)
 
 
 def _limit(report: KernelReport, bound: str) -> tuple[str, str]:
     """What limits the kernel, and by how much."""
     if bound == "parallelism":
         return "too few blocks", _busy_sms(report)
-    if bound == "latency" and report.schedule != "cpu":
-        return f"waits on {_waits(report)}", _single_block(report)
     if bound == "latency":
         return f"dependency chains {labels.percent(report.utilisation.get(bound))}", ""
     if bound == "tail" and report.waves is not None:
@@ -143,18 +199,29 @@ def _single_block(report: KernelReport) -> str:
     return f"{blocks_per_sm(found)} ({found.limiter})"
 
 
-def _waits(report: KernelReport) -> str:
-    """The steps that are waited for longest: ``loads``, ``products and arithmetic``."""
-    steps = [entry for _, entry in report.walk() if entry.step and entry.time_s]
+def _waits(entries: Sequence[BreakdownEntry]) -> tuple[str, str]:
+    """The steps that are waited for longest, and their arrays: ``waits for loads``, ``A, B``."""
+    steps = [entry for entry in entries if entry.step and entry.time_s]
     waiting = [entry for entry in steps if not _keeps_a_unit_busy(entry)]
     times_s: dict[str, float] = {}
     for entry in waiting or steps:
         times_s[entry.step] = times_s.get(entry.step, 0.0) + (entry.time_s or 0.0)
     ranked = sorted(times_s, key=lambda step: -times_s[step])
     if not ranked:
-        return "its own steps"
+        return "waits for its own steps", ""
     alone = times_s[ranked[0]] >= _DOMINANT * sum(times_s.values())
-    return " and ".join(_STEPS[step] for step in ranked[: 1 if alone else 2])
+    # The steps whose arrays follow come last.
+    named = sorted(ranked[: 1 if alone else 2], key=lambda step: step in _OF_ARRAYS)
+    longest = sorted(waiting or steps, key=lambda entry: -(entry.time_s or 0.0))
+    arrays = [name for entry in longest if entry.step in named for name in entry.step_arrays]
+    return f"waits for {' and '.join(_STEPS[step] for step in named)}", _list_names(arrays)
+
+
+def _list_names(names: Sequence[str]) -> str:
+    """``A, B``; ``A, B, C and 2 more``."""
+    found = [labels.ascii_(name) for name in dict.fromkeys(names)]
+    rest = len(found) - _MOST_ARRAYS
+    return ", ".join(found[:_MOST_ARRAYS]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _keeps_a_unit_busy(entry: BreakdownEntry) -> bool:
@@ -173,7 +240,7 @@ def _action(report: KernelReport) -> tuple[str, str]:
         if advice.severity == "error":
             return f"does not fit, try {labels.ascii_(advice.action)}", "does not fit"
         if _is_of_note(advice, report):
-            saving = labels.seconds(advice.saving_s)
+            saving = labels.saving(advice.saving_s, report.time_s)
             return f"{labels.ascii_(advice.action)} save {saving}", f"advice saves {saving}"
     return "", ""
 

@@ -70,6 +70,7 @@ class BreakdownEntry:
     own first.
     `step` says what a statement does that others wait for: ``load`` and ``store`` in global memory,
     ``atomic``, ``product`` of matrix units, ``barrier`` or ``arithmetic``; empty for a loop.
+    `step_arrays` are the arrays in global memory that it loads, stores or updates.
     """
 
     kind: str
@@ -92,6 +93,7 @@ class BreakdownEntry:
     details: tuple[tuple[str, str], ...] = ()
     mean_trips: float | None = None
     step: str = ""
+    step_arrays: tuple[str, ...] = ()
     int_ops: int | None = 0
     integer_flop: int = 0
 

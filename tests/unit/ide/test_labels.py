@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,18 +67,72 @@ def test_percent(fraction: float | None, text: str) -> None:
     assert labels.percent(fraction) == text
 
 
+@pytest.mark.parametrize(
+    ("time_s", "band_s", "text", "brief"),
+    [
+        (15.2e-6, (9.1e-6, 24.3e-6), "about 15 us (9 to 24)", "about 15 us"),
+        (2.56e-3, (1.377e-3, 4.762e-3), "about 2.6 ms (1.4 to 4.8)", "about 2.6 ms"),
+        (307e-6, (194.9e-6, 484.9e-6), "about 310 us (190 to 480)", "about 310 us"),
+        (0.96e-3, (0.41e-3, 2.2e-3), "about 960 us (410 to 2200)", "about 960 us"),
+        (0.996e-3, (0.4e-3, 2.2e-3), "about 1 ms (0.4 to 2.2)", "about 1 ms"),
+        (0.9996e-6, (0.01e-6, 2e-6), "about 1 us (0.01 to 2)", "about 1 us"),
+        (2.56e-3, (2.1e-3, 3.1e-3), "2.6 ms", "2.6 ms"),
+        (147e-6, (122e-6, 177e-6), "147 us", "147 us"),
+        (2.56e-3, None, "2.6 ms", "2.6 ms"),
+        (None, None, "? s", "? s"),
+    ],
+)
+def test_an_estimate_is_as_precise_as_it_is_known(
+    time_s: float | None, band_s: tuple[float, float] | None, text: str, brief: str
+) -> None:
+    assert labels.estimate(time_s, band_s) == text
+    assert labels.brief_estimate(time_s, band_s) == brief
+
+
+def test_a_change_is_beside_the_band() -> None:
+    assert labels.estimate(15.2e-6, (9.1e-6, 24.3e-6), "-28%") == "about 15 us (9 to 24, -28%)"
+    assert labels.estimate(15.2e-6, None, "-28%") == "15 us (-28%)"
+    assert labels.brief_estimate(15.2e-6, (9.1e-6, 24.3e-6), "-28%") == "about 15 us (-28%)"
+
+
+@given(st.floats(1e-10, 1e3), st.floats(1.0, 30.0))
+def test_the_band_of_an_estimate_encloses_it(time_s: float, spread: float) -> None:
+    text = labels.estimate(time_s, (time_s / spread, time_s * spread))
+    if spread * spread < 1.99:
+        assert "(" not in text
+    elif spread * spread > 2.01:
+        number, low, high = (float(one) for one in re.findall(r"\d+(?:\.\d+)?", text))
+        assert low <= number <= high
+        assert 0 < low < high
+
+
+@pytest.mark.parametrize(
+    ("part_s", "time_s", "text"),
+    [
+        (529e-6, 2.56e-3, "0.5 ms"),
+        (66e-6, 223e-6, "66 us"),
+        (41.9e-6, 307e-6, "42 us"),
+        (3e-6, 2.5e-3, "0.003 ms"),
+        (1.26e-6, 15e-6, "1 us"),
+        (None, 1e-3, "? s"),
+    ],
+)
+def test_a_saving_is_as_precise_as_its_time(part_s: float | None, time_s: float, text: str) -> None:
+    assert labels.saving(part_s, time_s) == text
+
+
 def test_inlay_of_the_contract() -> None:
-    assert labels.inlay(81e-6, 0.93, 137438953472, 1.2e9) == "81 us 93% | 137 GF | 1.2 GB"
+    assert labels.inlay(81e-6, 0.93, 137438953472, 1.2e9) == "81 us 93% | 137 GFLOP | 1.2 GB"
 
 
 def test_inlay_with_two_digits() -> None:
-    assert labels.inlay(81.3e-6, 1.0, 13.74e9, 1.213e9, 2) == "81 us 100% | 14 GF | 1.2 GB"
+    assert labels.inlay(81.3e-6, 1.0, 13.74e9, 1.213e9) == "81 us 100% | 14 GFLOP | 1.2 GB"
 
 
 def test_inlay_with_a_change() -> None:
-    text = "81 us 93% (-28%) | 137 GF | 1.2 GB"
-    assert labels.inlay(81e-6, 0.93, 137438953472, 1.2e9, 3, "-28%") == text
-    assert labels.cut_hint(text, 33) == "81 us 93% (-28%) | 137 GF"
+    text = "81 us 93% (-28%) | 137 GFLOP | 1.2 GB"
+    assert labels.inlay(81e-6, 0.93, 137438953472, 1.2e9, "-28%") == text
+    assert labels.cut_hint(text, 33) == "81 us 93% (-28%) | 137 GFLOP"
     assert labels.cut_hint(text, 5) == ""
     # Behind a line that is longer than the window.
     assert labels.cut_hint(text, -7) == ""
@@ -84,7 +140,7 @@ def test_inlay_with_a_change() -> None:
 
 def test_inlay_leaves_out_what_is_zero_and_says_what_is_unknown() -> None:
     assert labels.inlay(2e-6, 0.5, 0, 4096) == "2 us 50% | 4.1 kB"
-    assert labels.inlay(None, None, 2048, None) == "2.05 kF"
+    assert labels.inlay(None, None, 2048, None) == "2 kFLOP"
 
 
 @given(
@@ -94,7 +150,7 @@ def test_inlay_leaves_out_what_is_zero_and_says_what_is_unknown() -> None:
     st.floats(0, 1e18),
 )
 def test_inlay_is_short_ascii(time_s: float, share: float, flop: int, dram_bytes: float) -> None:
-    text = labels.inlay(time_s, share, flop, dram_bytes, digits=2)
+    text = labels.inlay(time_s, share, flop, dram_bytes)
     assert len(text) <= labels.INLAY_LIMIT
     assert text.isascii()
 

@@ -74,9 +74,8 @@ def test_the_lens_says_what_to_do() -> None:
     titles = [part.title for part in lenses.parts(report, History(before))]
     assert titles == [
         "100 us (-50%)",
-        "waits on loads: 3 stages save 30 us",
-        "45% of peak",
-        "8192x8192x1024 fp16",
+        "waits for loads: 3 stages save 30 us",
+        "137 GFLOP, 1.2 GB",
         "h100-sxm",
     ]
 
@@ -87,22 +86,25 @@ BUSY = {"utilisation": {"l2": 0.83, "issue": 0.7, "latency": 0.9}}
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({}, "100 us | waits on loads | 45% of peak | "),
-        ({"loops": (entry("load", 4e-5), entry("product", 5e-5))}, "waits on products and loads |"),
-        ({"loops": (entry("load", 4e-5), busy("product", 5e-5))}, "waits on loads |"),
-        ({"loops": (busy("product", 5e-5),)}, "waits on products |"),
+        ({}, "100 us | waits for loads | 137 GFLOP, 1.2 GB | h100-sxm"),
+        (
+            {"loops": (entry("load", 4e-5), entry("product", 5e-5))},
+            "waits for products and loads |",
+        ),
+        ({"loops": (entry("load", 4e-5), busy("product", 5e-5))}, "waits for loads |"),
+        ({"loops": (busy("product", 5e-5),)}, "waits for products |"),
         ({"occupancy": Occupancy(1, 0.1, "registers")}, "loads: 1 block per SM (registers) |"),
-        ({"occupancy": Occupancy(2, 0.2, "registers")}, "waits on loads |"),
-        ({"advice": (advice("3 stages", 1e-6),)}, "waits on loads |"),
-        ({"advice": (advice("fused launches", None),)}, "waits on loads |"),
+        ({"occupancy": Occupancy(2, 0.2, "registers")}, "waits for loads |"),
+        ({"advice": (advice("3 stages", 1e-6),)}, "waits for loads |"),
+        ({"advice": (advice("fused launches", None),)}, "waits for loads |"),
         ({"advice": (advice("smaller tiles", None, "error"),)}, ": does not fit, try smaller tile"),
-        ({"bound": "tensor", "peak_fraction": 0.71}, "us | tensor cores 71% of peak | 8192x"),
-        ({"bound": "dram", "dram_fraction": 0.88}, "us | DRAM 88% of peak | 8192x"),
+        ({"bound": "tensor", "peak_fraction": 0.71}, "us | tensor cores 71% of peak | 137 GFLOP"),
+        ({"bound": "dram", "dram_fraction": 0.88}, "us | DRAM 88% of peak | 137 GFLOP"),
         (
             {"bound": "dram", "dram_fraction": 0.92, "roofline_time_s": 9e-5},
-            "DRAM 92% of peak: at the roofline | 8192x",
+            "DRAM 92% of peak: at the roofline | 137 GFLOP",
         ),
-        ({"bound": "l2", **BUSY}, "L2 83% busy | 45% of peak"),
+        ({"bound": "l2", **BUSY}, "L2 83% busy | 137 GFLOP"),
         ({"bound": "issue", **BUSY}, "instruction issue 70% busy | "),
         ({"bound": "latency", "schedule": "cpu", **BUSY}, "dependency chains 90% | "),
         ({"bound": "parallelism"}, "too few blocks: 32 of 132 SMs | "),
@@ -112,7 +114,6 @@ BUSY = {"utilisation": {"l2": 0.83, "issue": 0.7, "latency": 0.9}}
         ),
         ({"bound": "tail"}, "last wave leaves SMs idle 31% | "),
         ({"bound": "launch", "loops": (entry("", 7e-5, "launch"),)}, "launch takes 70% | "),
-        ({"peak_fraction": 0.1}, "30% of DRAM peak | "),
         ({"schedule": "unscheduled"}, "100 us lower bound, unscheduled | at best limited by waits"),
         (
             {
@@ -123,7 +124,7 @@ BUSY = {"utilisation": {"l2": 0.83, "issue": 0.7, "latency": 0.9}}
                 "peak_fraction": None,
                 "dram_fraction": None,
             },
-            "no time: some counts are not | 8192x",
+            "no time: some counts are not | 137 GFLOP",
         ),
         ({"status": "needs-bindings", "needs": ("M", "N")}, "needs M, N: click to set | h100-sxm"),
         ({"status": "error", "message": "it broke"}, "not analysed: it broke"),
@@ -194,8 +195,15 @@ def test_a_long_lens_gives_up_parts_in_a_stated_order() -> None:
     wide = titles(LONG, *LENS_PARTS)
     assert wide == [
         "100 us",
-        "too few blocks: advice saves 50 us",
-        "123456x123456x123456x123456x123456x123456 fp16",
+        "too few blocks: coalesced accesses to an_array save 50 us",
+        "137 GFLOP, 1.2 GB",
+        "h100-sxm",
+    ]
+    assert titles(replace(LONG, assumed={"a": "123456"}), *LENS_PARTS) == [
+        "100 us",
+        "too few blocks",
+        "137 GFLOP, 1.2 GB",
+        "123456?x123456x123456x123456x123456x123456 fp16",
         "h100-sxm",
     ]
     assert titles(LONG, "time", "verdict") == [
@@ -207,6 +215,7 @@ def test_a_long_lens_gives_up_parts_in_a_stated_order() -> None:
     assert titles(short, *LENS_PARTS) == [
         "100 us",
         "DRAM 30% of peak",
+        "137 GFLOP, 1.2 GB",
         "8192x8192x1024 fp16",
         "matmul(8192, 8192, ...)",
         "h100-sxm",
@@ -222,12 +231,15 @@ def test_what_the_advice_saves_stays_where_its_text_has_no_room() -> None:
         advice=(advice("shorter loops up to the mask", 6.6e-5),),
         time_s=2.23e-4,
     )
-    assert lenses.lens(scores) == (
-        "223 us | tensor cores 62% of peak: advice saves 66 us | 16x4096x128x65536x32 fp16 | "
-        "h100-sxm"
-    )
+    titles = [part.title for part in lenses.parts(scores, limit=92)]
+    assert titles == [
+        "223 us",
+        "tensor cores 62% of peak: advice saves 66 us",
+        "137 GFLOP, 1.2 GB",
+        "h100-sxm",
+    ]
     refused = replace(LONG, advice=(advice("shared arrays of 64 x 128 float16", None, "error"),))
-    assert "| too few blocks: does not fit | " in lenses.lens(refused)
+    assert lenses.parts(refused, limit=92)[1].title == "too few blocks: does not fit"
 
 
 @pytest.mark.parametrize(("shared_bytes", "name"), [(0, "L1"), (2**20, "shared memory")])
@@ -274,6 +286,100 @@ def test_the_device_stays_on_the_screen(
     assert len(text) <= lenses.LIMIT and text.isascii() and "\n" not in text
     assert found[-1].title == "h100-sxm"
     assert sizes.size(report) in text, "what is assumed is never given up"
+
+
+TILED = replace(
+    REPORT,
+    time_s=2.56e-3,
+    time_band_s=(1.377e-3, 4.762e-3),
+    flop=2 * 8192**3,
+    dram_bytes=ReadWrite(42 * 10**8, 3 * 10**8),
+    advice=(advice("3 stages", 5.29e-4),),
+    loops=(
+        replace(entry("load", 1.5e-3), step_arrays=("A",)),
+        replace(entry("load", 0.9e-3), step_arrays=("B",)),
+        busy("product", 2e-5),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("limit", "text"),
+    [
+        (
+            110,
+            (
+                "about 2.6 ms (1.4 to 4.8) | waits for loads of A, B: 3 stages save 0.5 ms | "
+                "1.1 TFLOP, 4.5 GB | h100-sxm"
+            ),
+        ),
+        (
+            94,
+            (
+                "about 2.6 ms | waits for loads of A, B: 3 stages save 0.5 ms | "
+                "1.1 TFLOP, 4.5 GB | h100-sxm"
+            ),
+        ),
+        (50, "about 2.6 ms | waits for loads of A, B | h100-sxm"),
+        (45, "about 2.6 ms | waits for loads | h100-sxm"),
+    ],
+)
+def test_the_four_figures_stay_longest(limit: int, text: str) -> None:
+    """Time, what limits it, FLOP and bytes; in a narrow window time, limit and device."""
+    assert " | ".join(part.title for part in lenses.parts(TILED, limit=limit)) == text
+
+
+def test_an_assumed_size_is_always_said() -> None:
+    assert "8192x8192x1024" not in lenses.lens(REPORT)
+    assumed = replace(REPORT, assumed={"M": "8192"})
+    assert lenses.lens(assumed).endswith("1.2 GB | 8192?x8192x1024 fp16 | h100-sxm")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "text"),
+    [
+        (("A",), "waits for loads of A |"),
+        (("A", "B", "A"), "waits for loads of A, B |"),
+        (("q", "k", "v", "mask", "out"), "waits for loads of q, k, v and 2 more |"),
+        ((), "waits for loads |"),
+    ],
+)
+def test_waits_name_their_arrays(arrays: tuple[str, ...], text: str) -> None:
+    loop = replace(entry("load", 7e-5), step_arrays=arrays)
+    assert text in lenses.lens(replace(REPORT, loops=(loop,)))
+    stored = replace(loop, step="store")
+    assert text.replace("loads", "stores") in lenses.lens(replace(REPORT, loops=(stored,)))
+    both = replace(REPORT, loops=(entry("arithmetic", 7e-5), loop))
+    assert "waits for arithmetic and loads" in lenses.lens(both)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"bound": "dram", "dram_bytes": 2.9e8}, "DRAM, 2.9 TB/s"),
+        ({"bound": "dram", "dram_bytes": 2.9e8, "overlapped_s": 1e-4}, "DRAM, 1.5 TB/s"),
+        ({"bound": "tensor", "flop": 52 * 10**9}, "tensor cores, 520 TFLOP/s"),
+        ({"bound": "issue"}, "instruction issue"),
+        ({"bound": "l2", "l2_bytes": 5.2e8}, "L2, 5.2 TB/s"),
+        (
+            {"bound": "latency", "step_arrays": ("A",), "dram_bytes": 3.1e7},
+            "waits for loads of A, 310 GB/s of DRAM",
+        ),
+        ({"bound": "latency", "step": "barrier"}, "waits for barriers"),
+        ({"bound": None}, ""),
+        # What of the line overlaps other work is not known: nor is a rate.
+        ({"bound": "dram", "dram_bytes": 2.9e8, "overlapped_s": None}, "DRAM"),
+    ],
+)
+def test_a_line_names_its_rate_and_what_it_waits_for(changes: dict[str, Any], text: str) -> None:
+    line = replace(entry("load", 1e-4), overlapped_s=0.0)
+    assert verdicts.line_limit(replace(line, **changes)) == text
+
+
+def test_the_rate_of_a_loop_is_that_of_its_statements() -> None:
+    inner = replace(entry("load", 5e-5), overlapped_s=5e-5, step_arrays=("A",), dram_bytes=1e8)
+    loop = replace(entry("", 1e-4, "serial"), bound="dram", dram_bytes=2e8, children=(inner, inner))
+    assert verdicts.line_limit(loop) == "DRAM, 1 TB/s"
 
 
 def test_several_calls_share_a_line() -> None:

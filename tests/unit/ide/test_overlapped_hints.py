@@ -43,7 +43,7 @@ def report(overlapped_s: float | None, flop: int | None) -> KernelReport:
 @pytest.mark.parametrize(
     ("overlapped_s", "flop", "label"),
     [
-        (1.38e-3, 1_099_511_627_776, "1.4 ms overlapped | 1.1 TF"),
+        (1.38e-3, 1_099_511_627_776, "1.4 ms overlapped | 1.1 TFLOP"),
         (1.38e-3, 0, "1.4 ms overlapped"),
         (1.0e-6, 1_099_511_627_776, None),
         (None, 1_099_511_627_776, None),

@@ -53,10 +53,10 @@ REPORT = KernelReport(
 
 def test_hints_one_a_line_without_the_launch() -> None:
     assert [(hint.line, hint.label) for hint in hints.hints(REPORT)] == [
-        (4, "97 us 97% | 1 GF | 500 kB"),
-        (6, "93 us 93% | 1 GF | 500 kB"),
-        (7, "30 us 30% | 1 GF | 500 kB"),
-        (8, "63 us 63% | 1 GF | 500 kB"),
+        (4, "97 us 97% | 1 GFLOP | 500 kB"),
+        (6, "93 us 93% | 1 GFLOP | 500 kB"),
+        (7, "30 us 30% | 1 GFLOP | 500 kB"),
+        (8, "63 us 63% | 1 GFLOP | 500 kB"),
     ]
 
 
@@ -64,8 +64,8 @@ def test_nodes_of_one_line_are_merged_and_not_counted_twice() -> None:
     inner = cost("j", 4, 0.5, cost("a", 5, 0.2), cost("b", 5, 0.3))
     found = hints.hints(replace(REPORT, loops=(cost("i", 4, 0.5, inner),)))
     assert [(hint.line, hint.label) for hint in found] == [
-        (4, "50 us 50% | 1 GF | 500 kB"),
-        (5, "50 us 50% | 2 GF | 1 MB"),
+        (4, "50 us 50% | 1 GFLOP | 500 kB"),
+        (5, "50 us 50% | 2 GFLOP | 1 MB"),
     ]
 
 
@@ -91,7 +91,7 @@ def test_small_and_foreign_lines_have_no_hint() -> None:
 
 def test_unknown_time_is_not_zero() -> None:
     (hint,) = hints.hints(replace(REPORT, loops=(cost("x", 5, None),)))
-    assert hint.label == "1 GF | 500 kB"
+    assert hint.label == "1 GFLOP | 500 kB"
 
 
 def test_statement_of_several_lines_stands_on_its_first() -> None:
@@ -118,7 +118,7 @@ def test_hover_says_the_verdict_first() -> None:
 def test_hover_on_the_definition_is_the_kernel() -> None:
     found = hovers.hover([REPORT], 3, 0)
     assert found is not None
-    assert found.markdown.startswith("**matmul (main)**: 87.1 us, [tensor cores 71% of peak](")
+    assert found.markdown.startswith("**matmul (main)**: 87 us, [tensor cores 71% of peak](")
     assert hovers.hover([REPORT], 5, 0) is None
 
 

@@ -161,6 +161,7 @@ def _statement_entry(
     first = items[0]
     seconds = None if frame.time_s is None else max(sum(times_s), 0.0)
     alone = len(items) == 1
+    step = _step(node, items)
     return BreakdownEntry(
         kind="op",
         label=display_label(node),
@@ -179,7 +180,8 @@ def _statement_entry(
         shared_bytes=sum([item.shared_bytes for item in items]),
         overlapped_s=_overlapped_s(first.busy_s, seconds) if alone else None,
         details=_details(first),
-        step=_step(node, items),
+        step=step,
+        step_arrays=_step_arrays(step, items),
         int_ops=sum([item.arith.int_ops for item in items]),
         integer_flop=sum([integer_flop(item.arith.flop_by_class) for item in items]),
     )
@@ -196,6 +198,18 @@ def _step(node: Statement, items: Sequence[StatementCost]) -> str:
     if any(item.read_bytes for item in items):
         return "load"
     return "store" if any(item.write_bytes for item in items) else "arithmetic"
+
+
+def _step_arrays(step: str, items: Sequence[StatementCost]) -> tuple[str, ...]:
+    """The arrays in global memory that a step accesses (`BreakdownEntry.step_arrays`)."""
+    modes = {"load": ("read",), "store": ("write",), "atomic": ("atomic",)}.get(step, ())
+    found = (
+        access.buffer.name
+        for item in items
+        for access in item.count.accesses
+        if access.buffer.scope == "global" and access.access.mode in modes
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _node_entry(
