@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -66,15 +67,14 @@ class CapturedCalls:
 
     def _calls_in(self, path: Path, root: Path | None) -> Iterator[tuple[Path, CapturedCall]]:
         """The calls of kernels of the file `path`, with the folder of their capture file."""
-        for capture_path in self._only if self._only is not None else _files_above(path, root):
+        for capture_path in (
+            self._only if self._only is not None else capture_files_above(path, root)
+        ):
             capture = self._capture(capture_path)
             if capture is None:
                 continue
             folder = capture_path.absolute().parent
-            try:
-                relative = path.resolve().relative_to(folder.resolve()).as_posix()
-            except ValueError:
-                continue
+            relative = Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
             yield from ((folder, call) for call in capture.calls if call.file == relative)
 
     def _capture(self, path: Path) -> Capture | None:
@@ -106,7 +106,7 @@ def merge_captured(source: SourceFile, found: SourceFile) -> SourceFile:
     return replace(source, kernels=tuple(kernels))
 
 
-def _files_above(path: Path, root: Path | None) -> Iterator[Path]:
+def capture_files_above(path: Path, root: Path | None = None) -> Iterator[Path]:
     """The capture files in the folders from that of `path` to that of its repository."""
     root = root or root_of(path)
     for folder in path.absolute().parents:
@@ -117,7 +117,10 @@ def _files_above(path: Path, root: Path | None) -> Iterator[Path]:
 
 def _with_calls(kernel: KernelSource, found: Sequence[tuple[Path, CapturedCall]]) -> KernelSource:
     calls = [
-        (folder, call) for folder, call in found if call.call is not None and _is_of(call, kernel)
+        (folder, call)
+        for folder, call in found
+        # The first of the configurations of a tuner is not the one that it would choose.
+        if call.call is not None and call.configurations <= 1 and _is_of(call, kernel)
     ]
     calls.sort(key=lambda pair: -pair[1].launches)
     return _with_candidates(kernel, tuple(_candidate(folder, call) for folder, call in calls))
@@ -146,5 +149,10 @@ def _candidate(folder: Path, call: CapturedCall) -> CallCandidate:
         file, line = split_place(call.places[0])
         span = Span(line, 0, line, 0, file=str(folder / file))
     return CallCandidate(
-        call.call or "", "captured", span, bindings=call.sizes, launches=call.launches
+        call.call or "",
+        "captured",
+        span,
+        bindings=call.sizes,
+        assumed={name: str(call.sizes.get(name, "?")) for name in call.unknown_sizes},
+        launches=call.launches,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -30,7 +31,8 @@ class CapturedCall:
     Attributes
     ----------
     file
-        The module of the kernel, relative to the folder of the capture file.
+        The module of the kernel, relative to the folder of the capture file; ``../`` if it is
+        elsewhere.
     function
         The dotted name of the outermost function that makes the kernel, or of the kernel itself.
     kernel
@@ -47,6 +49,8 @@ class CapturedCall:
         The number of configurations of which a tuner would choose; the call has the first.
     problem
         Why there is no `call`.
+    unknown_sizes
+        The sizes and arguments that depend on data, which is not known without a GPU.
     """
 
     file: str
@@ -59,6 +63,7 @@ class CapturedCall:
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     configurations: int = 0
     problem: str = ""
+    unknown_sizes: tuple[str, ...] = ()
 
     @property
     def identity(self) -> tuple[str, str, str, str, tuple[tuple[str, int], ...]]:
@@ -77,11 +82,14 @@ class Capture:
         The device that the programs saw.
     commands
         The commands that were run.
+    others
+        How often operations of other libraries ran on the GPU, by name: ``torch.matmul``.
     """
 
     device: str
     commands: tuple[str, ...]
     calls: tuple[CapturedCall, ...]
+    others: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 def merge(captures: Iterable[Capture]) -> Capture:
@@ -92,14 +100,24 @@ def merge(captures: Iterable[Capture]) -> Capture:
         known = found.get(call.identity)
         if known is not None:
             places = tuple(sorted({*known.places, *call.places}, key=_place_order))
-            call = replace(call, launches=known.launches + call.launches, places=places)
+            unknown = tuple(sorted({*known.unknown_sizes, *call.unknown_sizes}))
+            call = replace(
+                call,
+                launches=known.launches + call.launches,
+                places=places,
+                unknown_sizes=unknown,
+            )
         found[call.identity] = call
     calls = (
         replace(call, places=call.places[:_MAX_PLACES])
         for call in sorted(found.values(), key=lambda item: item.identity)
     )
     commands = tuple(dict.fromkeys(item for capture in given for item in capture.commands))
-    return Capture(given[-1].device if given else "", commands, tuple(calls))
+    others: Counter[str] = Counter()
+    for capture in given:
+        others.update(capture.others)
+    ordered = dict(sorted(others.items(), key=lambda item: (-item[1], item[0])))
+    return Capture(given[-1].device if given else "", commands, tuple(calls), ordered)
 
 
 def to_text(capture: Capture) -> str:
@@ -121,6 +139,7 @@ def to_text(capture: Capture) -> str:
         f'{{"schema_version": {SCHEMA_VERSION},\n'
         f' "device": {json.dumps(capture.device)},\n'
         f' "commands": {json.dumps(list(capture.commands), ensure_ascii=False)},\n'
+        f' "others": {json.dumps(dict(capture.others), ensure_ascii=False)},\n'
         f' "kernels": [\n{body}]}}\n'
     )
 
@@ -135,6 +154,8 @@ def _call_json(call: CapturedCall) -> dict[str, Any]:
         found["sizes"] = dict(sorted(call.sizes.items()))
     if call.configurations:
         found["configurations"] = call.configurations
+    if call.unknown_sizes:
+        found["unknown_sizes"] = list(call.unknown_sizes)
     if call.problem:
         found["problem"] = call.problem
     return found
@@ -173,13 +194,15 @@ def _capture(data: Any) -> Capture:
             f"its schema_version is {version}, and this version reads {SCHEMA_VERSION}"
         )
     calls = tuple(call for kernel in known["kernels"] for call in _calls(kernel))
-    return merge([Capture(_text(known["device"]), tuple(map(_text, known["commands"])), calls)])
+    others = {_text(name): _count(count) for name, count in known.get("others", {}).items()}
+    commands = tuple(map(_text, known["commands"]))
+    return merge([Capture(_text(known["device"]), commands, calls, others)])
 
 
 def _calls(kernel: Any) -> Iterator[CapturedCall]:
     file = _text(kernel["file"])
-    if PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts:
-        raise CaptureError(f"{file!r} is no path below its folder")
+    if PurePosixPath(file).is_absolute():
+        raise CaptureError(f"{file!r} is no path relative to its folder")
     for item in kernel["calls"]:
         call = item["call"]
         if call is not None:
@@ -195,6 +218,7 @@ def _calls(kernel: Any) -> Iterator[CapturedCall]:
             sizes={_text(name): _count(size) for name, size in item.get("sizes", {}).items()},
             configurations=_count(item.get("configurations", 0)),
             problem=_text(item.get("problem", "")),
+            unknown_sizes=tuple(map(_text, item.get("unknown_sizes", ()))),
         )
 
 

@@ -49,10 +49,12 @@ def read_journals(folder: Path, device: str, command: str) -> Recorded:
     calls: list[CapturedCall] = []
     cases: dict[str, bool] = {}
     skipped: dict[str, None] = {}
+    others: Counter[str] = Counter()
     paths = sorted(path for path in folder.iterdir() if path.is_file())
     for path in paths:
         launches: list[dict[str, Any]] = []
         counts: Counter[int] = Counter()
+        operations: list[str] = []
         for kind, content in _lines(path):
             if kind == "L":
                 launches.append(json.loads(content))
@@ -60,13 +62,17 @@ def read_journals(folder: Path, device: str, command: str) -> Recorded:
                 case = json.loads(content)
                 if case["outcome"] != "skipped":
                     cases[case["case"]] = cases.get(case["case"], False) or case["launched"]
+            elif kind == "O":
+                operations.append(json.loads(content)["operation"])
+            elif kind == "o":
+                others[operations[int(content)]] += 1
             elif kind == "S":
                 skipped[json.loads(content)["what"]] = None
             elif kind == "":
                 counts[int(content)] += 1
         calls += [_call(launch, counts[number]) for number, launch in enumerate(launches)]
     return Recorded(
-        merge([Capture(device, (command,), tuple(calls))]),
+        merge([Capture(device, (command,), tuple(calls), dict(others))]),
         len(paths),
         len(cases),
         tuple(name for name, launched in cases.items() if not launched),
@@ -78,7 +84,10 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """The kind and the content of each line; a last line that was cut off is left out."""
     text = read_text(path, _MAX_BYTES, errors="replace")
     for line in text.splitlines()[: None if text.endswith("\n") else -1]:
-        yield ("", line) if line.isdigit() else (line[:1], line[2:])
+        if line.isdigit():
+            yield "", line
+        else:
+            yield line[:1], line[1:] if line[:1] == "o" else line[2:]
 
 
 def _call(launch: dict[str, Any], launches: int) -> CapturedCall:
@@ -93,4 +102,5 @@ def _call(launch: dict[str, Any], launches: int) -> CapturedCall:
         sizes=launch.get("sizes", {}),
         configurations=launch.get("configurations", 0),
         problem=launch.get("problem", ""),
+        unknown_sizes=tuple(launch.get("unknown_sizes", ())),
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tirlens import pipeline
 from tirlens.cli import delimited, file_analysis, outcome, sarif, table
-from tirlens.cli.captured_files import take_captures
+from tirlens.cli.captured_files import other_operations, take_captures
 from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.rows import Selection, selection
 from tirlens.cli.step_table import print_step
@@ -27,7 +27,7 @@ def execute(arguments: argparse.Namespace) -> int:
     selected = apply_min_percentage(selected, arguments, traced)
     with stream(arguments.output) as file:
         if arguments.by_launches and arguments.format == "table":
-            print_step(console(file, arguments.color), reports)
+            print_step(console(file, arguments.color), reports, other_operations(arguments))
         if arguments.format == "table":
             table.print_reports(console(file, arguments.color), reports, selected)
         elif arguments.format == "csv":
@@ -39,7 +39,9 @@ def execute(arguments: argparse.Namespace) -> int:
             document = (
                 sarif.to_sarif(reports)
                 if arguments.format == "sarif"
-                else pipeline.to_json(reports, device, arguments.by_launches)
+                else pipeline.to_json(
+                    reports, device, arguments.by_launches, other_operations(arguments)
+                )
             )
             write_json(file, document)
     outcome.print_problems(reports)

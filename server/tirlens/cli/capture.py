@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tirlens.captured.file_format import Capture, CaptureError, merge, read, to_text
 from tirlens.captured.journals import Recorded, read_journals
@@ -40,6 +43,8 @@ echo "nothing is compiled while calls are captured" >&2
 exit 1
 """
 _POLL_S = 0.3
+# What a program has to end by itself, after a signal that asks it to.
+_END_S = 5.0
 _MAX_NAMES = 6
 
 
@@ -55,13 +60,12 @@ def execute(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{output}: its folder does not exist")
     # Before the program runs, which may take long.
     outputs.check(output, "capture", str(output))
-    base = output.absolute().parent if _is_below(root, output.absolute().parent) else root
     before = _existing_capture(output) if arguments.add else None
     settings, _ = Settings.from_pyproject(folder)
     device = _device(arguments.device, settings)
     command = _command(program, folder, arguments.python or settings.python)
     with tempfile.TemporaryDirectory(prefix="tirlens-capture-") as journals:
-        environment = _environment(journals, base, device)
+        environment = _environment(journals, output.absolute().parent, root, device)
         _add_compiler(environment, Path(journals))
         status = _run(command, environment, Path(journals), arguments.quiet)
         recorded = read_journals(Path(journals), device.id, _command_text(program, root))
@@ -78,12 +82,6 @@ def execute(arguments: argparse.Namespace) -> int:
     outputs.record(output, "capture")
     print(os.path.relpath(output))
     return 0
-
-
-def _is_below(root: Path, folder: Path) -> bool:
-    """Whether the repository, or a part of it, is below the folder of the file."""
-    resolved = folder.resolve()
-    return resolved == root.resolve() or root.resolve() in resolved.parents
 
 
 def _existing_capture(output: Path) -> Capture | None:
@@ -124,8 +122,14 @@ def _command(program: Sequence[str], folder: Path, python: str | None) -> list[s
     return [*first, *(("-m", name) if name in _MODULES else ()), *program[1:]]
 
 
-def _environment(journals: str, root: Path, device: Device) -> dict[str, str]:
-    settings = {"folder": journals, "root": str(root), "target": dict(target_of(device))}
+def _environment(journals: str, base: Path, root: Path, device: Device) -> dict[str, str]:
+    """The environment of the program, whose code is at `root`; paths are relative to `base`."""
+    settings = {
+        "folder": journals,
+        "base": str(base),
+        "root": str(root),
+        "target": dict(target_of(device)),
+    }
     path = os.pathsep.join(filter(None, (str(_HOOK), os.environ.get("PYTHONPATH"))))
     return {
         **os.environ,
@@ -159,7 +163,7 @@ def _run(command: Sequence[str], environment: dict[str, str], journals: Path, qu
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
     except OSError as error:
         raise UsageError(f"{command[0]} cannot be started: {error.strerror}") from error
-    with _interrupts_for_program(), progress() as say:
+    with _signals_for_program(process), progress() as say:
         while True:
             try:
                 return process.wait(_POLL_S)
@@ -169,13 +173,34 @@ def _run(command: Sequence[str], environment: dict[str, str], journals: Path, qu
 
 
 @contextmanager
-def _interrupts_for_program() -> Generator[None, None, None]:
-    """Leave an interrupt of the terminal to the program; what it has recorded is kept."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _signals_for_program(process: subprocess.Popen[bytes]) -> Generator[None, None, None]:
+    """Leave signals that end a command to the program; what it has recorded is kept.
+
+    An interrupt of the terminal reaches both. Another signal reaches this process alone, which
+    passes it on, and ends the program if that does not end by itself.
+    """
+    is_asked = False
+
+    def pass_on(number: int, _: Any) -> None:
+        nonlocal is_asked
+        with contextlib.suppress(OSError):
+            process.kill() if is_asked else process.send_signal(number)
+        if not is_asked:
+            killer = threading.Timer(_END_S, process.kill)
+            killer.daemon = True
+            killer.start()
+        is_asked = True
+
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None:
+            before[number] = signal.signal(number, pass_on)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _progress(journals: Path) -> str:
@@ -219,6 +244,7 @@ def _print_summary(recorded: Recorded, status: int) -> None:
     if status:
         how = f"by signal {-status}" if status < 0 else f"with status {status}"
         print_note(f"the program has ended {how}; what it launched before is recorded")
+    _print_uncertain(recorded.capture)
     unwritten: Counter[str] = Counter()
     for call in recorded.capture.calls:
         if call.call is None:
@@ -227,6 +253,29 @@ def _print_summary(recorded: Recorded, status: int) -> None:
         print_note(f"arguments that cannot be written: {text} ({launches:,} launches)")
     if recorded.skipped:
         print_note(f"not run: {_join_names(recorded.skipped)}")
+
+
+def _print_uncertain(capture: Capture) -> None:
+    """What of the calls is not known without a GPU, and what they leave out."""
+    for call in capture.calls:
+        if call.unknown_sizes:
+            sizes = ", ".join(f"{name}={call.sizes.get(name, '?')}" for name in call.unknown_sizes)
+            print_note(
+                f"{call.function} at {call.places[0]}: {sizes} depends on data, which is not known "
+                f"without a GPU ({call.launches:,} launches); give it by # tirlens: or --bind"
+            )
+        if call.configurations > 1:
+            print_note(
+                f"{call.function}: a tuner would choose among {call.configurations:,} "
+                f"configurations: {call.launches:,} launches have no call"
+            )
+    if capture.others:
+        count = sum(capture.others.values())
+        names = [f"{name} {launches:,}" for name, launches in capture.others.items()]
+        print_note(
+            f"operations of other libraries, which are not estimated: {count:,}: "
+            f"{_join_names(names)}"
+        )
 
 
 def _join_names(names: Sequence[str]) -> str:

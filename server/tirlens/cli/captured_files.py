@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
+from collections import Counter
 from pathlib import Path
 
-from tirlens.captured.file_format import Capture, CaptureError, read
+from tirlens.captured.candidates import capture_files_above
+from tirlens.captured.file_format import Capture, CaptureError, merge, read
 from tirlens.captured.names import is_capture
 from tirlens.cli.errors import UsageError
 from tirlens.cli.outcome import print_note
@@ -17,7 +21,7 @@ def take_captures(arguments: argparse.Namespace) -> None:
     Raises:
         UsageError: a capture file cannot be read, or has no kernel of a file below its folder.
     """
-    paths = [Path(name) for name in arguments.files if is_capture(Path(name))]
+    paths = [Path(name) for name in arguments.files if _is_capture(Path(name))]
     arguments.captures = paths or None
     if not paths:
         return
@@ -30,7 +34,7 @@ def take_captures(arguments: argparse.Namespace) -> None:
             capture = read(path)
         except CaptureError as error:
             raise UsageError(str(error)) from error
-        found = {path.parent / call.file for call in capture.calls}
+        found = {_file_of(path, call.file) for call in capture.calls}
         present = sorted(str(file) for file in found if file.is_file())
         if not present:
             raise UsageError(f"{path}: none of the files of its kernels is in its folder")
@@ -39,15 +43,56 @@ def take_captures(arguments: argparse.Namespace) -> None:
     arguments.files = list(files)
 
 
+def other_operations(arguments: argparse.Namespace) -> dict[str, int]:
+    """What the capture files of a command have and its kernels do not: the operations of other
+    libraries, and the launches whose arguments or configurations are not known, by name."""
+    if not arguments.by_launches:
+        return {}
+    paths = arguments.captures
+    if paths is None:
+        named = (Path(name) for name in arguments.files)
+        paths = dict.fromkeys(
+            file
+            for path in named
+            for file in capture_files_above(path / "k.py" if path.is_dir() else path)
+        )
+    captures: list[Capture] = []
+    for path in paths:
+        # One that cannot be read has been reported.
+        with contextlib.suppress(CaptureError):
+            captures.append(read(path))
+    whole = merge(captures)
+    found = Counter(whole.others)
+    for call in whole.calls:
+        if call.configurations > 1:
+            found[f"{call.function} (one of {call.configurations:,} configurations)"] += (
+                call.launches
+            )
+        elif call.call is None:
+            found[f"{call.function} (arguments not known)"] += call.launches
+    return dict(found)
+
+
+def _is_capture(path: Path) -> bool:
+    """Whether a named file is a capture file: by its name, or JSON that is no notebook."""
+    return is_capture(path) or path.suffix == ".json"
+
+
+def _file_of(capture: Path, file: str) -> Path:
+    """The module `file` of a capture, by the shortest path from here."""
+    return Path(os.path.relpath(capture.absolute().parent / file))
+
+
 def _print_missing(path: Path, capture: Capture) -> None:
     """Note the launches of a capture that cannot be analysed."""
-    without_file = [call for call in capture.calls if not (path.parent / call.file).is_file()]
-    without_text = [
-        call for call in capture.calls if call.call is None and call not in without_file
-    ]
+    without_file = [call for call in capture.calls if not _file_of(path, call.file).is_file()]
+    there = [call for call in capture.calls if call not in without_file]
+    without_text = [call for call in there if call.call is None]
+    tuned = [call for call in there if call.configurations > 1]
     for calls, why in (
         (without_file, "are of files that are not in its folder"),
         (without_text, "have arguments that cannot be written"),
+        (tuned, "are of a configuration that a tuner would choose: they are not in the sum"),
     ):
         if calls:
             launches = sum(call.launches for call in calls)

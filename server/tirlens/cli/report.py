@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich import box
 from rich.console import Console
@@ -15,7 +15,7 @@ from rich.text import Text
 from tirlens import pipeline
 from tirlens.cli import file_analysis, html_report, outcome, table
 from tirlens.cli.analyze import apply_min_percentage, print_device_overrides
-from tirlens.cli.captured_files import take_captures
+from tirlens.cli.captured_files import other_operations, take_captures
 from tirlens.cli.columns import fitting_columns
 from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.rows import Selection, selection
@@ -41,15 +41,16 @@ def execute(arguments: argparse.Namespace) -> int:
     in_texts = file_analysis.reports_of(traced, arguments.jobs)
     reports = file_analysis.in_cells(traced, in_texts)
     selected = apply_min_percentage(selected, arguments, traced)
+    others = other_operations(arguments)
     if arguments.html is not None:
         with stream(arguments.html) as file:
             file.write(html_report.page(in_texts, traced))
     with stream(arguments.output) as file:
         if arguments.format == "json":
             device = outcome.device_of(reports, traced[0].options)
-            write_json(file, pipeline.to_json(reports, device, arguments.by_launches))
+            write_json(file, pipeline.to_json(reports, device, arguments.by_launches, others))
         else:
-            _print(console(file, arguments.color), arguments.by_launches, reports, selected)
+            _print(console(file, arguments.color), arguments.by_launches, reports, selected, others)
     outcome.print_problems(reports)
     outcome.print_exceeded_budgets(reports)
     print_device_overrides(arguments, reports)
@@ -57,11 +58,15 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _print(
-    out: Console, by_launches: bool, reports: Sequence[FileReport], selected: Selection
+    out: Console,
+    by_launches: bool,
+    reports: Sequence[FileReport],
+    selected: Selection,
+    others: Mapping[str, int],
 ) -> None:
     kernels = [kernel for file in reports for kernel in file.kernels]
     if by_launches:
-        print_step(out, reports)
+        print_step(out, reports, others)
     out.print(wide_table(kernels, out.width))
     table.print_reports(out, reports, selected)
     for device, placed in kernels_by_device(kernels).items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich import box
 from rich.console import Console
@@ -15,12 +15,15 @@ from tirlens.pipeline.step_cost import CallCost, KernelCost, StepCost, step_cost
 
 # Calls of a kernel that have rows of their own.
 _MAX_CALLS = 5
+_MAX_OTHERS = 4
 _LEAST_CALL = 24
 
 
-def print_step(out: Console, reports: Sequence[FileReport]) -> None:
-    """Print the table of the captured step."""
-    out.print(step_table(step_cost(reports)))
+def print_step(
+    out: Console, reports: Sequence[FileReport], others: Mapping[str, int] | None = None
+) -> None:
+    """Print the table of the captured step; `others` are the operations of other libraries."""
+    out.print(step_table(step_cost(reports, others)))
     out.print()
 
 
@@ -28,19 +31,40 @@ def step_table(step: StepCost) -> Table:
     """A row for each kernel, then one for each of its calls, and the sum."""
     out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     out.add_column("kernel", min_width=_LEAST_CALL)
-    for name in ("launches", "time", "sum", "share", "bound"):
+    share = "share" if step.is_complete else "of the sum"
+    for name in ("launches", "time", "sum", share, "bound"):
         out.add_column(name, justify="left" if name == "bound" else "right", no_wrap=True)
     for kernel in step.kernels:
         _add_kernel(out, kernel)
     out.add_section()
+    # A share of what is known only is no share of the step.
     out.add_row(
-        Text("all", style="bold"),
+        Text("all" if step.is_complete else "sum of these kernels", style="bold"),
         f"{step.launches:,}",
         "",
         labels.seconds(step.total_s),
-        labels.percent(1.0 if step.total_s else None),
+        labels.percent(1.0 if step.total_s else None) if step.is_complete else "",
         "",
     )
+    if step.others:
+        names = sorted(step.others, key=lambda name: -step.others[name])
+        listed = ", ".join(names[:_MAX_OTHERS])
+        rest = f" and {len(names) - _MAX_OTHERS} more" if len(names) > _MAX_OTHERS else ""
+        out.add_row(
+            Text(f"{listed}{rest}", style="bold", no_wrap=True, overflow="ellipsis"),
+            f"{sum(step.others.values()):,}",
+            "",
+            "not known",
+            "",
+            "not estimated",
+        )
+    if step.unknown_launches:
+        out.add_row(
+            Text("launches without a time", style="bold"),
+            f"{step.unknown_launches:,}",
+            "",
+            "not known",
+        )
     return out
 
 
@@ -69,7 +93,11 @@ def _add_kernel(out: Table, kernel: KernelCost) -> None:
 
 
 def _add_call(out: Table, call: CallCost, has_figures: bool) -> None:
-    sizes = ", ".join(f"{name}={size}" for name, size in call.report.bindings.items())
+    assumed = call.report.assumed
+    sizes = ", ".join(
+        f"{name}={size}{' (depends on data)' if name in assumed else ''}"
+        for name, size in call.report.bindings.items()
+    )
     text = ", ".join(filter(None, (call_text.readable(call.report.call), sizes)))
     row = [Text(f"  {text}", style="dim", no_wrap=True, overflow="ellipsis")]
     if has_figures:

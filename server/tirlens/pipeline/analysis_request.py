@@ -128,7 +128,10 @@ def _candidates(
     if options.by_launches:
         # Calls that differ in sizes alone are one candidate.
         distinct = {item.expression: item for item in reversed(captured_calls(kernel))}
-        yield from (replace(item, required=True) for item in reversed(distinct.values()))
+        # What is not known of one of them is not of the others.
+        yield from (
+            replace(item, required=True, assumed={}) for item in reversed(distinct.values())
+        )
         return
     if options.calls:
         for call in options.calls:
@@ -148,6 +151,8 @@ def _candidates(
             yield CallCandidate(array_words.expand(call), "settings", kernel.span)
     for item in kernel.candidates:
         if not item.required:
+            if item.source == "captured":
+                item = replace(item, assumed={})
             yield replace(item, expression=with_arguments(item.expression, kernel, fitting))
 
 

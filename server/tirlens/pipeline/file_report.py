@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tirlens.budget import NO_BUDGET, Budget
 from tirlens.hardware import Device
 from tirlens.ide.notebook_file import NotebookFile
-from tirlens.model.report import KernelReport
+from tirlens.model.report import CaveatNote, KernelReport
 from tirlens.pipeline.analysis_request import selected_kernels
 from tirlens.pipeline.call_sizes import sizes_of
 from tirlens.pipeline.device_choice import choose_device, cpu_schedules
@@ -114,6 +114,8 @@ def file_report(
                     call_site=_call_site(candidate),
                     launches=candidate.launches,
                     sizes=sizes_of(kernel, report),
+                    assumed={**report.assumed, **_unknown_sizes(candidate)},
+                    caveats=(*report.caveats, *_data_caveats(candidate, facts.span)),
                     is_last_version=is_last(facts, last),
                 )
                 kernels.append(_with_edits(report, editor))
@@ -183,6 +185,21 @@ def _candidates(
     elif found:
         found = found[:1]
     return found or [CallCandidate(facts.call, facts.call_source)]
+
+
+def _unknown_sizes(candidate: CallCandidate) -> Mapping[str, str]:
+    """The sizes of a captured call that depend on data."""
+    return candidate.assumed if candidate.source == "captured" else {}
+
+
+def _data_caveats(candidate: CallCandidate, span: Span) -> Iterator[CaveatNote]:
+    for name, value in _unknown_sizes(candidate).items():
+        known = f": {value} is assumed" if value != "?" else ""
+        yield CaveatNote(
+            f"{name} depends on data, which a capture without a GPU does not have{known}; "
+            "a comment # tirlens: or --bind sets it",
+            span,
+        )
 
 
 def _call_site(candidate: CallCandidate) -> Span | None:

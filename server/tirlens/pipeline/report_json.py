@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tirlens.hardware import Device
@@ -30,11 +30,15 @@ _PLAIN = (
 
 
 def to_json(
-    reports: Iterable[FileReport], device: Device, by_launches: bool = False
+    reports: Iterable[FileReport],
+    device: Device,
+    by_launches: bool = False,
+    others: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """The contract's document for some files; `device` is the one named at its top.
 
-    With `by_launches` it has the cost of the captured step.
+    With `by_launches` it has the cost of the captured step, in which `others` are the operations of
+    other libraries.
     """
     files = list(reports)
     kernels: list[dict[str, Any]] = []
@@ -61,7 +65,7 @@ def to_json(
             for file in files
             for kernel in file.unselected
         ],
-        **({"step": step_json(step_cost(files))} if by_launches else {}),
+        **({"step": step_json(step_cost(files, others))} if by_launches else {}),
     }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from tirlens.model.report import KernelReport
@@ -54,16 +54,25 @@ class StepCost:
         The sum of the kernels' times, one after the other.
     unknown_launches
         The launches without a time, which the sum does not have.
+    others
+        How often operations of other libraries ran on the GPU, by name. The sum does not have their
+        time, which is not known.
     """
 
     kernels: tuple[KernelCost, ...]
     launches: int
     total_s: float
     unknown_launches: int
+    others: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the sum has all that ran on the GPU."""
+        return not self.others and not self.unknown_launches
 
 
-def step_cost(reports: Iterable[FileReport]) -> StepCost:
-    """Weigh the captured calls of some reports by their launches."""
+def step_cost(reports: Iterable[FileReport], others: Mapping[str, int] | None = None) -> StepCost:
+    """Weigh the captured calls of some reports by their launches, beside `others`."""
     groups: dict[tuple[str, str, str], list[CallCost]] = {}
     for file in reports:
         for report in file.kernels:
@@ -81,6 +90,7 @@ def step_cost(reports: Iterable[FileReport]) -> StepCost:
         sum(kernel.launches for kernel in kernels),
         total_s,
         sum(call.launches for kernel in kernels for call in kernel.calls if call.total_s is None),
+        dict(others or {}),
     )
 
 
@@ -97,6 +107,7 @@ def step_json(step: StepCost) -> dict[str, Any]:
         "launches": step.launches,
         "time_s": step.total_s,
         "unknown_launches": step.unknown_launches,
+        "others": dict(step.others),
         "kernels": [
             {
                 "name": kernel.calls[0].report.name,
@@ -109,6 +120,7 @@ def step_json(step: StepCost) -> dict[str, Any]:
                     {
                         "call": call.report.call,
                         "bindings": dict(call.report.bindings),
+                        "assumed": dict(call.report.assumed),
                         "launches": call.launches,
                         "time_s": call.report.time_s,
                         "total_s": call.total_s,

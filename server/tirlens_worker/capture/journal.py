@@ -4,6 +4,8 @@ A line is a letter and JSON, or the number of a launch that a line before it des
 
 ``L {...}``  a launch, numbered from 0, with its file, function, kernel, call, sizes and place;
 ``12``       launch number 12 has happened;
+``O {...}``  an operation of another library, numbered from 0 as launches are;
+``o12``      operation number 12 has been executed;
 ``C {...}``  a case of a test program, with its outcome and whether it launched a kernel;
 ``S {...}``  a kernel of another library that was skipped, or a call that was not recorded.
 
@@ -27,7 +29,8 @@ class Journal:
         self._descriptor = -1
         self._numbers: Dict[str, int] = {}
         self._skipped: Dict[str, None] = {}
-        self._graph: Optional[List[int]] = None
+        self._operations: Dict[str, int] = {}
+        self._graph: Optional[List[str]] = None
         self.launches = 0
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._reset)
@@ -45,10 +48,22 @@ class Journal:
                 number = self._numbers[text] = len(self._numbers)
                 self._write("L " + text)
             self.launches += 1
-            if self._graph is None:
-                self._write(str(number))
-            else:
-                self._graph.append(number)
+            self._add(str(number))
+
+    def operation(self, name: str) -> None:
+        """Record an operation of another library that runs on the GPU: ``torch.matmul``."""
+        with self._lock:
+            number = self._operations.get(name)
+            if number is None:
+                number = self._operations[name] = len(self._operations)
+                self._write("O " + json.dumps({"operation": name}))
+            self._add("o{}".format(number))
+
+    def _add(self, line: str) -> None:
+        if self._graph is None:
+            self._write(line)
+        else:
+            self._graph.append(line)
 
     def case(self, name: str, outcome: str, has_launched: bool) -> None:
         """Record a case of a test program."""
@@ -64,15 +79,15 @@ class Journal:
         """Collect the launches that follow for a graph."""
         self._graph = []
 
-    def end_graph(self) -> List[int]:
+    def end_graph(self) -> List[str]:
         """The launches since `begin_graph`."""
         launches, self._graph = self._graph or [], None
         return launches
 
-    def replay(self, launches: List[int]) -> None:
+    def replay(self, launches: List[str]) -> None:
         """Record the launches of a graph."""
-        for number in launches:
-            self._write(str(number))
+        for line in launches:
+            self._write(line)
 
     def _write(self, line: str) -> None:
         with self._lock:
@@ -86,4 +101,5 @@ class Journal:
         self._lock = threading.RLock()
         self._descriptor = -1
         self._numbers = {}
+        self._operations = {}
         self._skipped = {}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from .unknown_values import UnknownInt
 from .values_as_text import NoTextError, arguments_text
 
 _LIBRARIES = tuple(
@@ -26,13 +27,15 @@ class Call:
     """The call of the factory that made a kernel.
 
     `file` is the path of the module, `function` the dotted name of the outermost function.  `text`
-    is the call as an expression of the module; None with the reason in `problem`.
+    is the call as an expression of the module; None with the reason in `problem`.  `unknown` are
+    the arguments that depend on data, which is not known without a GPU.
     """
 
     file: str
     function: str
     text: Optional[str]
     problem: str = ""
+    unknown: Tuple[str, ...] = ()
 
     def then(self, arguments: Sequence[Any], named: Mapping[str, Any], names: Any) -> Call:
         """The call of what this call returns."""
@@ -42,7 +45,14 @@ class Call:
             text = "{}({})".format(self.text, arguments_text(arguments, named, names))
         except NoTextError as error:
             return Call(self.file, self.function, None, str(error))
-        return Call(self.file, self.function, text)
+        unknown = (*self.unknown, *_unknown_arguments(arguments, named))
+        return Call(self.file, self.function, text, unknown=unknown)
+
+
+def _unknown_arguments(arguments: Sequence[Any], named: Mapping[str, Any]) -> List[str]:
+    """The arguments of a call that depend on data, by their names or places."""
+    given = {**{"argument {}".format(i + 1): item for i, item in enumerate(arguments)}, **named}
+    return [name for name, value in given.items() if isinstance(value, UnknownInt)]
 
 
 def caller() -> Any:
@@ -84,7 +94,7 @@ def enclosing_call(frame: Optional[FrameType]) -> Optional[Call]:
         text = "{}({})".format(name, arguments_text((), given, outer.f_globals))
     except NoTextError as error:
         return Call(file, name, None, str(error))
-    return Call(file, name, text)
+    return Call(file, name, text, unknown=tuple(_unknown_arguments((), given)))
 
 
 def top_level_call(function: Any) -> Call:

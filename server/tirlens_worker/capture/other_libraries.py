@@ -220,6 +220,7 @@ def patch_triton(module: Any) -> None:
             inner = inner.fn
         name = getattr(inner, "__name__", "?")
         recording.current().journal.skip("triton kernel {}".format(name))
+        recording.current().journal.operation("triton.{}".format(name))
 
     for name in ("JITFunction", "Autotuner", "Heuristics"):
         kind = getattr(module, name, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Dict, Mapping, NamedTuple, Optional
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence
 
 from . import origins
 from .journal import Journal
@@ -21,14 +21,15 @@ class Kernel(NamedTuple):
 
 
 class Recording:
-    """Writes launches to the journal, with paths below `root` relative to it."""
+    """Writes launches of code at `root` to the journal, with paths relative to `base`."""
 
-    def __init__(self, journal: Journal, root: str) -> None:
+    def __init__(self, journal: Journal, base: str, root: str) -> None:
         self.journal = journal
+        self._base = os.path.realpath(base)
         self._root = os.path.realpath(root)
 
-    def launch(self, kernel: Kernel, sizes: Mapping[str, int]) -> None:
-        """Record a launch of `kernel` by the caller."""
+    def launch(self, kernel: Kernel, sizes: Mapping[str, int], unknown: Sequence[str] = ()) -> None:
+        """Record a launch of `kernel` by the caller; the sizes `unknown` depend on data."""
         call = kernel.call
         path, line = origins.launch_place(self._root + os.sep)
         record: Dict[str, Any] = {
@@ -43,14 +44,23 @@ class Recording:
             record["sizes"] = dict(sizes)
         if call.problem:
             record["problem"] = call.problem
+        names = [*call.unknown, *unknown]
+        if names:
+            record["unknown_sizes"] = sorted(set(names))
         if kernel.configurations:
             record["configurations"] = kernel.configurations
         self.journal.launch(record)
 
     def relative(self, path: str) -> str:
-        """`path` from the root, else from a folder of the search path, with ``/``."""
+        """`path` from the base, else of a library from a folder of the search path, with ``/``."""
         real = os.path.realpath(path) if os.path.isabs(path) else path
-        for folder in (self._root, *sorted(map(os.path.realpath, sys.path), key=len, reverse=True)):
+        if os.path.isabs(real) and not origins.is_library(real):
+            try:
+                return os.path.relpath(real, self._base).replace(os.sep, "/")
+            except ValueError:
+                # It is on another drive.
+                return os.path.basename(real)
+        for folder in (self._base, *sorted(map(os.path.realpath, sys.path), key=len, reverse=True)):
             prefix = os.path.join(folder, "")
             if real.startswith(prefix):
                 return real[len(prefix) :].replace(os.sep, "/")
@@ -61,9 +71,9 @@ class _State:
     recording: Optional[Recording] = None
 
 
-def begin(folder: str, root: str) -> None:
+def begin(folder: str, base: str, root: str) -> None:
     """Begin the recording of this process in a journal in `folder`."""
-    _State.recording = Recording(Journal(folder), root)
+    _State.recording = Recording(Journal(folder), base, root)
 
 
 def current() -> Recording:

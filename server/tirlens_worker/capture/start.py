@@ -14,8 +14,8 @@ from . import recording
 from .import_hooks import PatchingFinder
 from .other_libraries import OtherLibraries, patch_triton
 
-#: The environment variable with the settings: a JSON object with `folder` of the journals, `root`
-#: of paths, and `target` as in `patches.install`.
+#: The environment variable with the settings: a JSON object with `folder` of the journals, `base`
+#: of paths, `root` of the user's code, and `target` as in `patches.install`.
 VARIABLE = "TIRLENS_CAPTURE"
 
 
@@ -25,7 +25,7 @@ def begin() -> None:
     if not settings:
         return
     fake_gpu.set_gpu(settings["target"])
-    recording.begin(settings["folder"], settings["root"])
+    recording.begin(settings["folder"], settings["base"], settings["root"])
     recording.current().journal.begin()
     patch_source_lines(inspect)
     sys.meta_path.insert(0, PatchingFinder(_patches()))

@@ -15,6 +15,7 @@ from . import origins, recording
 from .array_sizes import named_sizes, result_shape
 from .origins import Call
 from .recording import Kernel
+from .unknown_values import UnknownInt, has_unknown_size, mark_size
 
 # The attribute of a function that is a kernel, or that makes one, for the call it is defined in.
 _ENCLOSING = "__tirlens_enclosing_call__"
@@ -234,19 +235,21 @@ def _kernel_class(module: Any) -> Any:
             return ""
 
         def __call__(self, *arrays: Any, **named: Any) -> Any:
-            sizes, outputs = self._bind((*arrays, *named.values()))
-            recording.current().launch(self.kernel, sizes)
+            sizes, unknown, outputs = self._bind((*arrays, *named.values()))
+            recording.current().launch(self.kernel, sizes, unknown)
             if not outputs:
                 return None
             return outputs[0] if self._returns_one else outputs
 
-        def _bind(self, arrays: Tuple[Any, ...]) -> Tuple[Dict[str, int], List[Any]]:
+        def _bind(self, arrays: Tuple[Any, ...]) -> Tuple[Dict[str, int], List[str], List[Any]]:
+            """The sizes of dynamic dimensions, those that depend on data, and the results."""
             buffers = self.prim_func.buffer_map
             # A caller may pass the arrays of results as well.
             all_given = len(arrays) >= len(self._parameters)
             results = [] if all_given else self.result_idx
             given = iter(arrays)
             sizes: Dict[str, int] = {}
+            unknown: List[str] = []
             for index, parameter in enumerate(self._parameters):
                 if index in results:
                     continue
@@ -254,11 +257,19 @@ def _kernel_class(module: Any) -> Any:
                 if parameter in buffers:
                     shape = getattr(value, "shape", None)
                     if shape is not None:
-                        sizes.update(named_sizes(buffers[parameter].shape, shape))
+                        found = named_sizes(buffers[parameter].shape, shape)
+                        sizes.update(found)
+                        if has_unknown_size(value):
+                            unknown.extend(found)
                         _forget_values(value)
                 elif isinstance(value, int) and not isinstance(value, bool):
-                    sizes[str(parameter.name)] = value
-            return sizes, [_new_array(buffers[self._parameters[i]], sizes) for i in results]
+                    sizes[str(parameter.name)] = int(value)
+                    if isinstance(value, UnknownInt):
+                        unknown.append(str(parameter.name))
+            outputs = [_new_array(buffers[self._parameters[i]], sizes) for i in results]
+            if unknown:
+                outputs = list(map(mark_size, outputs))
+            return sizes, unknown, outputs
 
     return RecordedKernel
 

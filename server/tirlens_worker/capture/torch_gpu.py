@@ -69,7 +69,7 @@ class Graph:
     """A graph: the launches while it is captured happen when it is replayed."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        self._launches: List[int] = []
+        self._launches: List[str] = []
 
     def capture_begin(self, *_: Any, **__: Any) -> None:
         """Collect the launches that follow."""

@@ -15,6 +15,8 @@ from typing import Any, Callable, Dict, Iterator, List
 
 import torch
 
+from . import origins, unknown_values
+
 _MOST_LISTED = 1 << 22
 # The attribute of a CPU tensor that a kernel may have written: its values are not known.
 _UNKNOWN = "__tirlens_unknown__"
@@ -83,7 +85,10 @@ def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
 def _item(tensor: Any) -> Any:
     if hasattr(tensor, HOLDS) or tensor.dtype is torch.bool:
         return bool(getattr(tensor, HOLDS, False))
-    return 0.0 if tensor.is_floating_point() else 1
+    if tensor.is_floating_point():
+        return 0.0
+    unknown_values.note_read(origins.user_frame(origins.caller()))
+    return unknown_values.UnknownInt(1)
 
 
 def as_number(value: Any) -> Any:
@@ -91,6 +96,28 @@ def as_number(value: Any) -> Any:
     if not isinstance(value, torch.Tensor) or value.dim() or value.is_floating_point():
         return value
     return _item(value) if is_shape(value) else value.item()
+
+
+def _item_of(tensor: Any) -> Any:
+    return _float(tensor) if tensor.is_floating_point() else _item(tensor)
+
+
+def _int(tensor: Any) -> int:
+    """A whole number of a shape; of a number without a fraction, too, it is not known."""
+    if tensor.is_floating_point():
+        unknown_values.note_read(origins.user_frame(origins.caller()))
+    return int(_item(tensor))
+
+
+def _float(tensor: Any) -> float:
+    # Programs make whole numbers of it: ``int(x.sum().item())``.
+    unknown_values.note_read(origins.user_frame(origins.caller()))
+    return float(_item(tensor))
+
+
+def _list(tensor: Any) -> Any:
+    unknown_values.note_read(origins.user_frame(origins.caller()))
+    return _values_of(tensor).tolist()
 
 
 def _values_of(tensor: Any) -> Any:
@@ -103,12 +130,34 @@ def _nonzero(tensor: Any, *_: Any, as_tuple: bool = False, **__: Any) -> Any:
     """The indices of all elements: which are not zero is not known."""
     rank, count = max(tensor.dim(), 1), tensor.numel()
     if as_tuple:
-        return tuple(_empty(count, torch.int64) for _ in range(rank))
-    return torch.empty((count, rank), dtype=torch.int64, device="meta")
+        return tuple(_at_most(count, torch.int64) for _ in range(rank))
+    return unknown_values.mark_size(torch.empty((count, rank), dtype=torch.int64, device="meta"))
 
 
-def _empty(count: int, dtype: Any) -> Any:
-    return torch.empty((count,), dtype=dtype, device="meta")
+def _at_most(count: int, dtype: Any) -> Any:
+    """An array of the most elements that there can be."""
+    return unknown_values.mark_size(torch.empty((count,), dtype=dtype, device="meta"))
+
+
+def _bincount(tensor: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    """The counts of a shape: of `minlength` values, or of one if that is not known."""
+    dtype = torch.int64 if weights is None else torch.float64
+    found = torch.empty((max(int(minlength), 1),), dtype=dtype, device="meta")
+    return found if minlength else unknown_values.mark_size(found)
+
+
+def _repeat_interleave(tensor: Any, repeats: Any = None, dim: Any = None, **options: Any) -> Any:
+    """The repetitions of the elements along a dimension, whose sum is not known of a shape."""
+    size = options.get("output_size")
+    repeats = tensor if repeats is None else repeats
+    if not isinstance(repeats, torch.Tensor):
+        return torch.repeat_interleave(as_shape(tensor), repeats, dim, **options)
+    flat = as_shape(tensor).reshape(-1) if dim is None else as_shape(tensor)
+    place = 0 if dim is None else dim
+    shape = list(flat.shape)
+    shape[place] = shape[place] if size is None else int(size)
+    found = torch.empty(shape, dtype=flat.dtype, device="meta")
+    return found if size is not None else unknown_values.mark_size(found)
 
 
 def _getitem(tensor: Any, index: Any) -> Any:
@@ -123,25 +172,26 @@ def _getitem(tensor: Any, index: Any) -> Any:
             replaced += list(_nonzero(part, as_tuple=True))
         else:
             replaced.append(as_shape(part))
-    return torch.Tensor.__getitem__(as_shape(tensor), tuple(replaced))
+    found = torch.Tensor.__getitem__(as_shape(tensor), tuple(replaced))
+    return unknown_values.mark_size(found)
 
 
 def _unique(tensor: Any, *_: Any, **options: Any) -> Any:
     count = tensor.numel()
-    values = _empty(count, tensor.dtype)
+    values = _at_most(count, tensor.dtype)
     extra = [name for name in ("return_inverse", "return_counts") if options.get(name)]
-    return (values, *(_empty(count, torch.int64) for _ in extra)) if extra else values
+    return (values, *(_at_most(count, torch.int64) for _ in extra)) if extra else values
 
 
 #: The functions of torch that ask for values, and what they get of a shape.
 OF_SHAPES: Dict[Any, Callable[..., Any]] = {
-    torch.Tensor.item: _item,
+    torch.Tensor.item: _item_of,
     torch.Tensor.__bool__: lambda tensor: bool(_item(tensor)),
-    torch.Tensor.__int__: lambda tensor: int(_item(tensor)),
-    torch.Tensor.__index__: lambda tensor: int(_item(tensor)),
-    torch.Tensor.__float__: lambda tensor: float(_item(tensor)),
+    torch.Tensor.__int__: _int,
+    torch.Tensor.__index__: _int,
+    torch.Tensor.__float__: _float,
     torch.Tensor.data_ptr: lambda tensor: id(tensor) << 20,
-    torch.Tensor.tolist: lambda tensor: _values_of(tensor).tolist(),
+    torch.Tensor.tolist: _list,
     torch.Tensor.numpy: lambda tensor, **_: _values_of(tensor).numpy(),
     torch.Tensor.__array__: lambda tensor, *_: _values_of(tensor).numpy(),
     torch.Tensor.__repr__: lambda tensor, **_: "tensor(..., size={}, dtype={})".format(
@@ -152,8 +202,12 @@ OF_SHAPES: Dict[Any, Callable[..., Any]] = {
     ),
     torch.Tensor.nonzero: _nonzero,
     torch.nonzero: _nonzero,
-    torch.masked_select: lambda tensor, mask, **_: _empty(tensor.numel(), tensor.dtype),
-    torch.Tensor.masked_select: lambda tensor, mask: _empty(tensor.numel(), tensor.dtype),
+    torch.masked_select: lambda tensor, mask, **_: _at_most(tensor.numel(), tensor.dtype),
+    torch.Tensor.masked_select: lambda tensor, mask: _at_most(tensor.numel(), tensor.dtype),
+    torch.bincount: _bincount,
+    torch.Tensor.bincount: _bincount,
+    torch.repeat_interleave: _repeat_interleave,
+    torch.Tensor.repeat_interleave: _repeat_interleave,
     torch.unique: _unique,
     torch.Tensor.unique: _unique,
     torch.Tensor.__getitem__: _getitem,

@@ -19,7 +19,7 @@ from typing import Any, Callable, Dict, Tuple
 import torch
 from torch.overrides import TorchFunctionMode
 
-from . import origins, torch_operations
+from . import origins, recording, torch_operations
 from .answers import returns
 from .other_libraries import is_nothing, nothing
 from .torch_shapes import (
@@ -32,9 +32,12 @@ from .torch_shapes import (
     leaves,
     map_leaves,
 )
+from .unknown_values import UnknownInt, has_unknown_size, mark_size, note_read, uses_unknown
 
 SMALL = 1 << 16
 GPU = torch.device("cuda", 0)
+# So many zeros take the place of values that are not known, where torch has no shapes.
+_MOST_ZEROS = 1 << 20
 
 _CREATING = {
     getattr(torch, name)
@@ -52,6 +55,8 @@ _TRUE_IF_UNKNOWN = {
     for owner in (torch, torch.Tensor)
 } | {torch.Tensor.__eq__, torch.Tensor.__le__, torch.Tensor.__lt__, torch.Tensor.__ge__,
      torch.Tensor.__gt__}  # fmt: skip
+_SIZES = {torch.Tensor.shape.__get__, torch.Tensor.size, torch.Tensor.numel, torch.numel,
+          torch.Tensor.__len__}  # type: ignore[attr-defined] # fmt: skip
 _EQUAL = {torch.allclose, torch.equal, torch.Tensor.allclose, torch.Tensor.equal}
 
 
@@ -99,6 +104,9 @@ class NoGpu(TorchFunctionMode):
             return func(*args, **kwargs)
         if any(map(is_nothing, leaves((args, kwargs)))):
             return nothing()
+        if func in _SIZES and args and has_unknown_size(args[0]):
+            asking = origins.caller()
+            note_read(None if origins.is_framework(asking) else asking)
         if func in _CALLING_BACK:
             return self._call_back(_CALLING_BACK[func], args, kwargs)
         own = torch_operations.find(func)
@@ -113,14 +121,30 @@ class NoGpu(TorchFunctionMode):
         kwargs.pop("pin_memory", None)
         if func is torch.Tensor.requires_grad_ and args[1:2] != (False,):
             return _call(as_shape, (_call(func, args, kwargs),), {})
+        result = self._answer(func, args, kwargs)
+        _note_operation(func, args, kwargs, result)
+        return result
+
+    def _answer(self, func: Any, args: Any, kwargs: Any) -> Any:
+        given = (args, kwargs)
         if func in _CREATING:
-            return self._create(func, args, kwargs)
+            unknown = _is_of_unknown_size(given) or uses_unknown(
+                origins.user_frame(origins.caller())
+            )
+            created = self._create(func, args, kwargs)
+            return mark_size(created) if unknown else created
         args, kwargs = _without_gpu(func, args, kwargs)
         if func is torch.Tensor.to and len(args) == 1 and not kwargs:
             return args[0]
         if any(map(is_shape, leaves((args, kwargs)))):
-            return self._of_shapes(func, args, kwargs)
-        return self._of_values(func, args, kwargs)
+            result = self._of_shapes(func, args, kwargs)
+        else:
+            result = self._of_values(func, args, kwargs)
+        if _is_of_unknown_size(given):
+            for item in leaves(result):
+                if isinstance(item, torch.Tensor) and item.dim():
+                    mark_size(item)
+        return result
 
     def _call_back(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Call a function that calls the user's code, for which this is entered again."""
@@ -151,7 +175,7 @@ class NoGpu(TorchFunctionMode):
             return _call(known, args, kwargs)
         first = args[0] if args else None
         args, kwargs = map_leaves(as_shape, args), map_leaves(as_shape, kwargs)
-        result = _call(func, args, kwargs)
+        result = _shapes_of(func, args, kwargs)
         if isinstance(first, torch.Tensor) and result is args[0]:
             # An operation in place on a tensor with values: they are not known any more.
             forget_values(first)
@@ -170,6 +194,65 @@ class NoGpu(TorchFunctionMode):
         if isinstance(result, torch.Tensor) and result.numel() > 64 * SMALL:
             return as_shape(result)
         return result
+
+
+def _shapes_of(func: Any, args: Any, kwargs: Any) -> Any:
+    """The result of `func` for shapes.
+
+    Of an operation that torch does not have for shapes it is the shape of its result for zeros. If
+    that depends on the values, it is marked.
+    """
+    try:
+        return _call(func, args, kwargs)
+    except NotImplementedError:
+        values = (_call(map_leaves, (_zeros, item), {}) for item in (args, kwargs))
+        given, named = values
+        return _call(map_leaves, (_of_zeros, _call(func, given, named)), {})
+
+
+def _zeros(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    if value.numel() > _MOST_ZEROS:
+        # What the CPU computes of as many values takes long; the type and rank are the same.
+        value = value.flatten()[:_MOST_ZEROS] if value.dim() == 1 else value
+    return torch.zeros(value.shape, dtype=value.dtype, device="cpu")
+
+
+def _of_zeros(value: Any) -> Any:
+    return mark_size(as_shape(value)) if isinstance(value, torch.Tensor) else value
+
+
+def _is_of_unknown_size(given: Any) -> bool:
+    return any(
+        isinstance(item, UnknownInt) or (isinstance(item, torch.Tensor) and has_unknown_size(item))
+        for item in leaves(given)
+    )
+
+
+# What runs no kernel, of what gives a tensor that is no view.
+_NO_KERNELS = frozenset(
+    ["detach", "requires_grad_", "empty", "empty_like", "empty_strided", "clone_shape", "to",
+     "new_empty", "pin_memory", "share_memory_", "as_tensor", "tensor", "asarray", "from_numpy",
+     "set_", "data", "grad", "__get__", "__set__"]
+)  # fmt: skip
+
+
+def _note_operation(func: Any, args: Any, kwargs: Any, result: Any) -> None:
+    """Record an operation of torch that computes on the GPU: its result is a new tensor, or it
+    changes one."""
+    name = str(getattr(func, "__name__", "?"))
+    tensors = [item for item in leaves(result) if isinstance(item, torch.Tensor)]
+    if not tensors or name in _NO_KERNELS or is_nothing(result):
+        return
+    given = [item for item in leaves((args, kwargs)) if isinstance(item, torch.Tensor)]
+    changes = name.endswith("_") and not name.endswith("__")
+    is_in_place = changes or name in ("__setitem__", "__iadd__", "__imul__", "__isub__")
+    is_new = any(
+        not item._is_view() and not any(item is other for other in given) for item in tensors
+    )
+    if is_in_place or is_new:
+        recording.current().journal.operation("torch.{}".format(name.strip("_") or name))
 
 
 def _without_gpu(func: Any, args: Any, kwargs: Any) -> Tuple[Any, Any]:
