@@ -42,6 +42,12 @@ class Process:
         assert end["status"] == 0, path
         return {record["kernel"]: record for record in found}
 
+    def programs(self, programs: list[tuple[str, int]]) -> list[dict[str, Any]]:
+        """The facts and the counts of modules with a kernel, each with a seed of its data."""
+        *found, end = self._answers({"programs": programs})
+        assert end["status"] == 0, found[-1:]
+        return found
+
     def __enter__(self) -> Process:
         return self
 

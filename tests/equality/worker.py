@@ -2,10 +2,11 @@
 
     python worker.py SERVER TESTS SECONDS < requests > records
 
-A line of the input is an encoded `Analyze` request, or `cases`: the path of a module of cases, and
-whether to `execute` them.  Each kernel of it gives one line of output (see `records`), and then one
-line says how its process ended.  Each line of the input has a process of its own, which ends with
-it or after `LIMIT_S` seconds of work; a kernel is given SECONDS.
+A line of the input is an encoded `Analyze` request; or `cases`: the path of a module of cases, and
+whether to `execute` them; or `programs`: modules with one kernel, each with a seed of its data.
+Each kernel gives one line of output (see `records`), and then one line says how its process ended.
+Each line of the input has a process of its own, which ends with it or after `LIMIT_S` seconds of
+work; a kernel is given SECONDS.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def main(server: str, tests: str, seconds: str) -> None:
 
     detect()
     # Imported here, and so once for all: they need the framework and the folders above.
-    from equality.cases import cases
+    from equality.cases import cases, executed_programs
     from equality.records import records
 
     for line in sys.stdin:
@@ -41,7 +42,9 @@ def main(server: str, tests: str, seconds: str) -> None:
             signal.alarm(10 * LIMIT_S)
             status = 1
             try:
-                if "cases" in asked:
+                if "programs" in asked:
+                    found = executed_programs(asked["programs"])
+                elif "cases" in asked:
                     found = cases(asked["cases"], int(seconds) if asked["execute"] else None)
                 else:
                     found = records(codec.from_json(protocol.Analyze, asked), int(seconds))

@@ -228,9 +228,10 @@ def _find_uses(
     steps = np.arange(len(x), dtype=np.int64) // wave_blocks * block_steps
     if tile.sequence is not None:
         block_step = np.arange(tile.steps, dtype=np.int64)[:, None]
-        key = tile.sequence.tile_ids(x, y, z, block_step)
-        steps = (steps + block_step)[key >= 0]
-        key = key[key >= 0]
+        steps = steps + block_step
+        # Tiles that are the same in all blocks have ids of fewer dimensions.
+        key = tile.sequence.tile_ids(x, y, z, block_step) + 0 * steps
+        steps, key = steps[key >= 0], key[key >= 0]
     elif all(extent == 1 or axis in tile.axes for axis, extent in enumerate(extents)):
         return None
     else:
