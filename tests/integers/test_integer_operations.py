@@ -81,7 +81,7 @@ def test_products_of_integers(
     operations = report.operations
     assert (operations.iop, operations.float_ops) == (iop, 0)
     figure = labels.quantity(iop, "IOP")
-    assert figure in lenses.work(report)
+    assert figure in lenses.work(report.operations, report.dram_bytes.total)
     assert tables.kernel_cells(report)["FLOP"] == figure
     assert dict(tables.particulars(report))["work"].startswith(figure)
     assert (
@@ -105,7 +105,7 @@ def dequantize(A: T.Buffer((4096,), "int8"), B: T.Buffer((4096,), "float32")):
 def test_both_units_where_both_have_a_part(tmp_path: Path) -> None:
     report = report_of(MIXED, tmp_path, TVM, "x86-avx2")
     assert (report.flop, report.int_ops) == (2 * 4096, 4096)
-    assert lenses.work(report).startswith("8.19 kFLOP")
+    assert lenses.work(report.operations, report.dram_bytes.total).startswith("8.19 kFLOP")
     assert dict(tables.particulars(report))["work"].startswith("8.19 kFLOP, 4.1 kIOP;")
 
 
@@ -162,4 +162,4 @@ def test_a_butterfly_in_a_triangle(dtype: str, unit: str, tmp_path: Path) -> Non
     text = BUTTERFLY.format(dtype=dtype, rounds="s + 1")
     report = report_of(text, tmp_path, TVM)
     assert report.operations.main == 64 * 128 * 36
-    assert unit in lenses.work(report)
+    assert unit in lenses.work(report.operations, report.dram_bytes.total)
