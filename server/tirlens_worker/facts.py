@@ -494,6 +494,49 @@ class Move:
 
 
 @dataclass(frozen=True)
+class TileLoad:
+    """The loads of lowered code from the global array `buffer` to the shared array `shared`.
+
+    `route` is ``thread``, ``async`` or ``tma``; `by_producer`, whether the warps that lowering adds
+    execute them.  Both arrays are named.
+    """
+
+    buffer: str
+    shared: str
+    route: Route
+    by_producer: bool = False
+
+
+@dataclass(frozen=True)
+class MatrixProduct:
+    """The matrix instructions of lowered code that add to the array named `accumulator`."""
+
+    accumulator: str
+    instruction: MatrixInstruction
+
+
+@dataclass(frozen=True)
+class SharedArray:
+    """The size of a shared array of lowered code, with all its buffers, in elements."""
+
+    name: str
+    elements: int
+
+
+@dataclass(frozen=True)
+class LoweredRoutes:
+    """What lowering made of the loads, products and loops of a kernel.
+
+    `loads` are those into shared arrays, `products` those of each accumulator, and `shared_arrays`
+    the shared arrays before they share memory.
+    """
+
+    loads: Tuple[TileLoad, ...] = ()
+    products: Tuple[MatrixProduct, ...] = ()
+    shared_arrays: Tuple[SharedArray, ...] = ()
+
+
+@dataclass(frozen=True)
 class LoweredLaunch:
     """The launch of a kernel after the framework's lowering for one architecture.
 
@@ -501,15 +544,16 @@ class LoweredLaunch:
     producer that lowering adds; `shared_bytes` its dynamic and static shared memory, including
     barriers.  `registers_per_thread` is the greatest request by ``setmaxnreg``, None without one.
     `matrix_instruction` is the family of matrix instructions (``mma``, ``wgmma``, ``tcgen05``,
-    ``wmma``), None without any.
+    ``wmma``), None without any.  `routes` is None where it is not known.
     """
 
     arch: str
     threads: int
     shared_bytes: int
     registers_per_thread: Optional[int] = None
-    matrix_instruction: Optional[str] = None
+    matrix_instruction: Optional[MatrixInstruction] = None
     moves: Tuple[Move, ...] = ()
+    routes: Optional[LoweredRoutes] = None
 
 
 @dataclass(frozen=True)
@@ -587,6 +631,13 @@ class KernelFacts:
     lowered: Tuple[LoweredLaunch, ...] = ()
     refused: Mapping[str, str] = field(default_factory=no_entries)
     built: Optional[Built] = None
+
+    def ids_by_name(self) -> Dict[str, str]:
+        """The ids of the arrays that lowered code mentions by a name that no other array has."""
+        found: Dict[str, str] = {}
+        for buffer in self.buffers:
+            found[buffer.name] = "" if buffer.name in found else buffer.id
+        return {name: identity for name, identity in found.items() if identity}
 
     def lowered_for(self, arch: str) -> Optional[LoweredLaunch]:
         """The lowered launch for an architecture; None if the kernel was not lowered for it."""

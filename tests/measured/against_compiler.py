@@ -131,7 +131,7 @@ def predicted(items: Iterable[Any], device: Device, warps: float) -> Counted:
             request = known[number] if number < len(known) else None
             if request is None or not entry.elements or entry.access.route in ("tma", "async"):
                 continue
-            if leaf.accumulators and is_tma_copy(leaf, device):
+            if leaf.route.copy == "tma":
                 continue
             place = (entry.access.mode, entry.access.buffer, entry.access.indices)
             if place in loaded:

@@ -51,6 +51,9 @@ _ARRAYS = {"Access": {"buffer"}, "Signal": {"barrier"}, "Buffer": {"id", "alias_
 _TEXTS = {
     "Buffer": {"name"},
     "Move": {"buffer"},
+    "TileLoad": {"buffer", "shared"},
+    "MatrixProduct": {"accumulator"},
+    "SharedArray": {"name"},
     "KernelFacts": {"name", "definition", "call"},
     "Loop": {"label"},
     "Branch": {"label"},

@@ -57,6 +57,9 @@ class Microarchitecture:
         Fraction of the L2 ports of all SMs that TMA tile copies reach.
     l2_write_fraction
         L2 rate of stores over that of loads.
+    mma_16bit_fraction, mma_tf32_fraction, mma_float8_fraction, mma_int8_fraction
+        Rate of the matrix instructions of single warps (``mma.sync``, ``wmma``) over that of the
+        architecture's widest ones (``wgmma``, ``tcgen05.mma``), in clocks, by type of the operands.
     l1_lines_per_clk
         Cache lines that L1 looks up in one clock after the first one of a load; None if each line
         takes the clocks of a wavefront.
@@ -80,6 +83,10 @@ class Microarchitecture:
     l2_port_bytes_per_clk: float
     tma_l2_port_fraction: float
     l2_write_fraction: float
+    mma_16bit_fraction: float
+    mma_tf32_fraction: float
+    mma_float8_fraction: float
+    mma_int8_fraction: float
     l1_lines_per_clk: float | None = None
 
 

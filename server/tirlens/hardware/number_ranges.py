@@ -98,6 +98,10 @@ RANGES: dict[str, Range] = {
     "microarchitecture.l2_port_bytes_per_clk": Range(8, 1024, "bytes per clock"),
     "microarchitecture.tma_l2_port_fraction": Range(0.1, 1.0, "as a fraction of the ports"),
     "microarchitecture.l2_write_fraction": Range(0.1, 1.5, "as a fraction of the rate of loads"),
+    **{
+        f"microarchitecture.mma_{name}_fraction": Range(0.02, 1.0, "as a fraction of the peak")
+        for name in ("16bit", "tf32", "float8", "int8")
+    },
     "microarchitecture.l1_lines_per_clk": Range(0.25, 32, "lines per clock"),
     "cpu.vector_bytes": Range(8, 256, "bytes"),
     "cpu.arithmetic_clk": Range(0.05, 8, "clocks"),

@@ -124,6 +124,7 @@ def node(cost: BreakdownEntry, report: KernelReport, cells: CellPlaces = NO_CELL
         breakdown(cost.children, cost.time_s, cells),
         _advice(report, cost.span),
         counters.line(cost, report),
+        _path(cost),
         _sites(cost, cells),
         assumptions(report),
         caveats(notes),
@@ -235,6 +236,14 @@ def _sites(cost: BreakdownEntry, cells: CellPlaces) -> str:
         for site in cost.sites
     ]
     return "Called at " + ", written at ".join((named[0], named[-1])) + "."
+
+
+def _path(cost: BreakdownEntry) -> str:
+    """What a line became on the device, and what it lost."""
+    if not cost.path:
+        return ""
+    became = f"Lowered: {prose(', '.join(cost.path))}"
+    return f"{became}; lost {prose(cost.lost)}." if cost.lost else f"{became}."
 
 
 def _advice(report: KernelReport, span: Span | None) -> str:

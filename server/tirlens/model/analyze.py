@@ -22,6 +22,7 @@ from .gpu.memory.atomic_contention import note_expected_contention
 from .multi_kernel import merge_reports, split_kernels
 from .report import ArrayShape, CaveatNote, KernelReport
 from .reporting.lower_bound import limit_to_compulsory_bytes, report_lower_bound
+from .reporting.paths import lost_notes
 from .reporting.report_builder import (
     add_cached_roofline,
     add_caveat,
@@ -189,7 +190,8 @@ def _analyze_gpu_kernel(
     unsupported = find_unsupported_instructions((leaf.source for leaf in leaves), device.arch)
     loops = note_update_loops(leaves, device.arch)
     contention = note_expected_contention(leaves, device)
-    report = report.replace(caveats=report.caveats + unsupported + loops + contention)
+    lost = tuple(lost_notes(kernel.tree))
+    report = report.replace(caveats=report.caveats + unsupported + loops + contention + lost)
     report = add_traffic(report, workload.counted.footprint, leaves, device)
     report = add_gpu_launch(report, kernel.launch, device)
     timed = kernel.block_time, kernel.time
@@ -217,7 +219,8 @@ def _bound_unscheduled_kernel(
     report: KernelReport, workload: Workload, device: Device
 ) -> KernelReport:
     footprint = workload.counted.footprint
-    leaves = move_bytes(workload, find_launch(workload, device), device)
+    launch = find_launch(workload, workload.tree, device)
+    leaves = move_bytes(workload, leaves_of(workload.tree), launch, device)
     leaves = limit_to_compulsory_bytes(leaves, None if footprint is None else footprint.bytes)
     report = add_traffic(report, footprint, leaves, device)
     return report_lower_bound(report, device, workload.tree, leaves)

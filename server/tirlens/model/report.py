@@ -71,6 +71,8 @@ class BreakdownEntry:
     `step` says what a statement does that others wait for: ``load`` and ``store`` in global memory,
     ``atomic``, ``product`` of matrix units, ``barrier`` or ``arithmetic``; empty for a loop.
     `step_arrays` are the arrays in global memory that it loads, stores or updates.
+    `path` is what the line became on the device (``mma.sync``, ``TMA``, ``3 buffers``), and `lost`
+    what its source asks for that it did not become, with the reason; empty where it lost nothing.
     """
 
     kind: str
@@ -96,6 +98,8 @@ class BreakdownEntry:
     step_arrays: tuple[str, ...] = ()
     int_ops: int | None = 0
     integer_flop: int = 0
+    path: tuple[str, ...] = ()
+    lost: str = ""
 
     @property
     def operations(self) -> Operations:

@@ -238,6 +238,8 @@ def cost_json(cost: BreakdownEntry) -> dict[str, Any]:
         "overlapped_s": cost.overlapped_s,
         "share": cost.share,
         "bound": cost.bound,
+        "path": list(cost.path),
+        "lost": cost.lost,
         "details": dict(cost.details),
         "sites": [
             {"file": site.file, **line_json(site), "column": site.column} for site in cost.sites

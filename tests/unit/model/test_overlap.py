@@ -23,7 +23,7 @@ def test_products_that_signal_a_barrier_overlap_the_rest_of_their_loop() -> None
     work = Arith("mma", "float16", 256 * 256 * 64, accumulator="float32", shape=(256, 256, 64))
 
     def time_s(waits: int, asynchronous: bool) -> float:
-        product = Mma("m", (work,), is_asynchronous=asynchronous)
+        product = Mma("m", (work,), instruction="tcgen05", is_asynchronous=asynchronous)
         wait = Loop("serial", "u", 0, waits, (Barrier("wait"),))
         first = Branch(("==", "tx", 0), (Loop("serial", "k", 0, 4096, (product, wait)),))
         found = analyze(launched((first,), ()), load("b200")).time_s

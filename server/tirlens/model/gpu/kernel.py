@@ -13,6 +13,7 @@ from ..tree.node import CostNode, StatementCost, known_sum, leaves_of, replace_l
 from ..tree.timed_node import TimedNode
 from ..workload import Workload
 from .block import BlockOccupancy, BlockRecord, BlockTime, block_occupancy, time_block
+from .compiler.routes import choose_routes
 from .compiler.spills import add_spill_time
 from .launch.imbalance import block_times_s, imbalance_factor
 from .launch.launch_time import (
@@ -92,18 +93,19 @@ def model_gpu_kernel(
     record
         Receives how the time of a block comes about.
     """
-    launch = find_launch(workload, device)
-    leaves = move_bytes(workload, launch, device)
+    routed = choose_routes(workload.tree, workload.facts, device)
+    launch = find_launch(workload, routed, device)
+    leaves = move_bytes(workload, leaves_of(routed), launch, device)
     device = with_read_write_mix(device, leaves)
     leaves = [leaf.with_busy_s(unit_busy_times(leaf, device)) for leaf in leaves]
     leaves = add_spill_time(leaves, launch.block.resources.spilled_share, device)
-    tree = replace_leaves(workload.tree, leaves)
+    tree = replace_leaves(routed, leaves)
     block, queueing_s = _time_block(tree, launch, device, record)
     time = _time_launch(tree, launch, device, block, queueing_s)
     return GpuKernel(tree, launch, block.root, time)
 
 
-def find_launch(workload: Workload, device: Device) -> GpuLaunch:
+def find_launch(workload: Workload, tree: Sequence[CostNode], device: Device) -> GpuLaunch:
     """The launch of a kernel; as lowered for the device's architecture where it is lowered."""
     facts, counts = workload.facts, workload.counts
     threads = math.prod(counts.launch.threads or (1,))
@@ -113,15 +115,16 @@ def find_launch(workload: Workload, device: Device) -> GpuLaunch:
         cluster=tuple(counts.launch.cluster or ()),
         threads=threads,
         launched_threads=lowered.threads if lowered else threads,
-        block=block_occupancy(facts, counts, workload.tree, device),
+        block=block_occupancy(facts, counts, tree, device),
         panel=facts.launch.panel,
         panel_order=facts.launch.panel_order,
     )
 
 
-def move_bytes(workload: Workload, launch: GpuLaunch, device: Device) -> list[StatementCost]:
+def move_bytes(
+    workload: Workload, leaves: Sequence[StatementCost], launch: GpuLaunch, device: Device
+) -> list[StatementCost]:
     """The statements with their traffic in L2 and DRAM, and their atomic updates."""
-    leaves = leaves_of(workload.tree)
     shape = LaunchShape(
         launch.grid if workload.is_scheduled else (1,),
         max(min(launch.blocks, launch.concurrent_blocks(device)), 1),

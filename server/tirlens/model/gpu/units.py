@@ -13,13 +13,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Copy, Gemm, Mma
+from tirlens_worker.facts import Gemm, Mma
 
 from ..constants import constant
 from ..roofline import peak, sustained_flop_per_s
 from ..tree.context import SECTOR_BYTES, WARP
 from ..tree.node import StatementCost
-from .compiler.matrix_instructions import operand_read_counts
+from ..tree.route import Route
+from .compiler.matrix_instructions import matrix_rate_fraction, operand_read_counts
 from .compiler.register_ports import is_register_tile_product
 from .memory.atomic_contention import ATOMIC_PASS_CLOCKS, shared_wavefronts
 from .memory.row_efficiency import row_efficiency
@@ -50,8 +51,26 @@ MATRIX_BURST_FRACTION = constant(
 def burst_fraction(item: StatementCost, device: Device) -> float:
     """The time of a statement's matrix products without the power limit over that with it."""
     classes = [name for name in item.arith.flop_by_class if name.startswith("tensor.")]
-    limited = max((peak(device, name).sustained_fraction for name in classes), default=1.0)
-    return min(limited / MATRIX_BURST_FRACTION, 1.0)
+    return max((_power_share(name, item.route, device) for name in classes), default=1.0)
+
+
+def _power_share(name: str, route: Route, device: Device) -> float:
+    """The rate of a product that the power limit leaves, over its rate without that limit.
+
+    Instructions that reach a part of the peak are limited only where that part is above the rate
+    that the limit leaves of the peak.
+    """
+    rate = MATRIX_BURST_FRACTION * matrix_rate_fraction(name, route.instruction, device)
+    return min(peak(device, name).sustained_fraction / rate, 1.0)
+
+
+def _matrix_flop_per_s(name: str, route: Route, device: Device) -> float:
+    """The sustained FLOP per second of a product."""
+    fraction = matrix_rate_fraction(name, route.instruction, device)
+    if fraction == 1.0:
+        return sustained_flop_per_s(device, name)
+    rate = MATRIX_BURST_FRACTION * fraction
+    return peak(device, name).flop_per_s * rate * _power_share(name, route, device)
 
 
 def with_read_write_mix(device: Device, leaves: Iterable[StatementCost]) -> Device:
@@ -96,7 +115,7 @@ def unit_busy_times(item: StatementCost, device: Device) -> dict[str, float]:
         if name.startswith("tensor."):
             # A matrix instruction with few rows leaves a part of the tensor core idle.
             filled = item.source.filled if isinstance(item.source, Mma) else 1.0
-            _add(out, "tensor", flop / sustained_flop_per_s(device, name) / filled)
+            _add(out, "tensor", flop / _matrix_flop_per_s(name, item.route, device) / filled)
     for (unit, name), each in item.instructions.items():
         instructions = each * whole
         issued += instructions
@@ -171,18 +190,11 @@ class LeafRequests(NamedTuple):
 _NO_REQUESTS = LeafRequests(0.0, 0.0, 0.0)
 
 
-def is_tma_copy(item: StatementCost, device: Device) -> bool:
-    """Whether TMA can copy a statement's tile between global and shared memory."""
-    moves = isinstance(item.source, Copy) and bool(item.global_bytes)
-    return moves and item.shared_bytes > 0 and "tma" in device.features
-
-
 def leaf_requests(item: StatementCost, device: Device) -> LeafRequests:
     """The requests of a statement to L1 and shared memory, over the launch.
 
     An instruction takes the larger of one clock for each wavefront and one clock for each group of
-    lanes whose addresses the load and store units process at a time.  Kernels with matrix products
-    copy their tiles by TMA where the device has it, which bypasses L1.
+    lanes whose addresses the load and store units process at a time.  TMA bypasses L1.
     """
     if not item.count.accesses and not isinstance(item.source, Mma):
         return _NO_REQUESTS
@@ -191,8 +203,8 @@ def leaf_requests(item: StatementCost, device: Device) -> LeafRequests:
     least = WARP / device.load_store_lanes_per_clk_per_sm
     requests, issued_shares = item.mapping.requests, item.mapping.issued_shares
     tile_bytes = _descriptor_operand_bytes(item)
-    by_tma = bool(item.accumulators) and is_tma_copy(item, device)
-    times = operand_read_counts(item, device) if isinstance(item.source, Gemm) else ()
+    by_tma = item.route.copy == "tma"
+    times = operand_read_counts(item) if isinstance(item.source, Gemm) else ()
     loaded: set[tuple[Any, ...]] = set()
     for number, entry in enumerate(item.count.accesses):
         request = requests[number] if number < len(requests) else None
@@ -217,8 +229,8 @@ def leaf_requests(item: StatementCost, device: Device) -> LeafRequests:
         count = entry.elements / request.elements_per_warp
         if issued_shares:
             count *= issued_shares[number]
-        if entry.access.route == "async":
-            # One cp.async reads global memory and writes shared memory.
+        if entry.access.route == "async" or item.route.copy in ("async", "lds"):
+            # One instruction reads global memory and writes shared memory.
             instructions += count if entry.buffer.scope in SHARED_SCOPES else 0.0
         else:
             instructions += count
@@ -266,7 +278,7 @@ def l2_bytes_per_s(item: StatementCost, device: Device) -> float:
     H200, at least 0.8 of the 64 bytes per clock of each SM's port.
     """
     rate = device.l2.bytes_per_s * device.l2.sustained_fraction
-    if is_tma_copy(item, device):
+    if item.route.copy == "tma":
         sm = device.microarchitecture
         port = sm.l2_port_bytes_per_clk * device.sm_count * device.clock_hz
         rate = max(rate, sm.tma_l2_port_fraction * port)

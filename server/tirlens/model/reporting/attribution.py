@@ -18,6 +18,7 @@ from ..roofline import SHARED_BY_SMS
 from ..tree.node import CostNode, StatementCost, known_sum
 from ..tree.timed_node import TimedNode
 from .bound import NEAR_LIMIT_FRACTION, SATURATED_FRACTION
+from .paths import path_of
 
 SPATIAL_KINDS = ("grid", "block", "cluster")
 # The trip counts of the nested loops that an entry shows as one, from the outermost in.
@@ -184,6 +185,8 @@ def _statement_entry(
         step_arrays=_step_arrays(step, items),
         int_ops=sum([item.arith.int_ops for item in items]),
         integer_flop=sum([integer_flop(item.arith.flop_by_class) for item in items]),
+        path=path_of(first).became,
+        lost=path_of(first).lost,
     )
 
 
@@ -240,6 +243,8 @@ def _node_entry(
         mean_trips=_mean_trips(item.count),
         int_ops=inside.int_ops,
         integer_flop=inside.integer_flop,
+        path=path_of(item).became,
+        lost=path_of(item).lost,
     )
     return _collapse_grid_loops(entry, extents)
 

@@ -80,15 +80,12 @@ class EnclosingLoop:
         The largest trip count; None where not known.
     tag
         The thread or block axis that the loop is bound to.
-    stages
-        The buffers of a software pipeline; 0 where the loop is not pipelined.
     """
 
     var: str
     kind: str
     extent: int | None
     tag: str | None = None
-    stages: int = 0
 
 
 @dataclass(frozen=True)
@@ -210,9 +207,7 @@ class LoopContext:
         reach: Interval = (first, last)
         if math.isfinite(step):
             reach = (first, last + max(extent - 1, 0) * max(step, 1))
-        stages = loop.annotations.get("num_stages", 0)
-        stages = stages if isinstance(stages, int) else 0
-        enclosing = EnclosingLoop(loop.var, loop.kind, count, loop.tag, stages)
+        enclosing = EnclosingLoop(loop.var, loop.kind, count, loop.tag)
         ranges = {**self.ranges, loop.var: reach}
         steps = self.path
         if loop.kind not in GRID_KINDS | CONCURRENT_KINDS:

@@ -16,6 +16,7 @@ from tirlens_worker.facts import Branch, Loop, Statement, While
 from ..counting.kernel_counts import NodeCount
 from ..counting.operation_classes import OperationTotals
 from .context import WARP, LoopContext
+from .route import NO_ROUTE, Route
 from .thread_mapping import NO_MAPPING, ThreadMapping
 from .traits import Registers, Traits, body_traits, registers_of, statement_traits
 
@@ -188,6 +189,8 @@ class StatementCost(CostNode):
         Bytes read from and written to shared memory.
     mapping
         The mapping of its accesses to threads.
+    route
+        What it becomes on the device.
     accumulators
         The tiles of the kernel with the layout of a matrix instruction's result.
     row_vector
@@ -228,6 +231,7 @@ class StatementCost(CostNode):
     write_bytes: int | None = 0
     shared_bytes: int = 0
     mapping: ThreadMapping = NO_MAPPING
+    route: Route = NO_ROUTE
     accumulators: frozenset[str] = frozenset()
     row_vector: int = 0
     instructions: Mapping[tuple[str, str], float] = field(
@@ -263,6 +267,10 @@ class StatementCost(CostNode):
     def with_mapping(self, mapping: ThreadMapping) -> StatementCost:
         """The statement with another thread mapping."""
         return _copy_with(self, mapping=mapping)
+
+    def with_route(self, route: Route) -> StatementCost:
+        """The statement with what it becomes on the device."""
+        return _copy_with(self, route=route)
 
     def with_row_vector(self, row_vector: int) -> StatementCost:
         """The statement with the row vector of its reduction."""

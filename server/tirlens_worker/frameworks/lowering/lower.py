@@ -11,15 +11,24 @@ from __future__ import annotations
 
 import importlib
 import re
-from typing import Any, Dict, List, Mapping, Set
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
-from ...facts import LoweredLaunch, Move
+from ...facts import (
+    LoweredLaunch,
+    LoweredRoutes,
+    MatrixInstruction,
+    MatrixProduct,
+    Move,
+    SharedArray,
+)
 from ..compile_options import PASS_CONFIGS
 from ..ir import dialect
-from .lowered_ir import DeviceFunction, MoveKey
+from .lowered_ir import DeviceFunction, MoveKey, shared_array_sizes
 
 _MAX_MESSAGE_LINES = 4
 _MAX_MESSAGE_LENGTH = 400
+# The pass that gives all shared arrays of a kernel one allocation.
+_MERGING_PASS = "MergeSharedMemoryAllocations"
 # A target as JSON, which a message replaces by its architecture.
 _TARGET = re.compile(r'target=\{(?:[^{}]|\{[^{}]*\})*"arch":"(\w+)"(?:[^{}]|\{[^{}]*\})*\}')
 
@@ -36,11 +45,14 @@ def lower(prim_func: Any, target: Mapping[str, Any]) -> LoweredLaunch:
     Raises:
         LoweringError: the framework raises an error, or yields no kernel.
     """
-    kernels = [DeviceFunction(function) for function in _device_functions(prim_func, target)]
+    sizes: Dict[str, int] = {}
+    kernels = [DeviceFunction(function) for function in _device_functions(prim_func, target, sizes)]
     if not kernels:
         raise LoweringError("the lowered code has no kernel")
     register_requests = [kernel.registers for kernel in kernels if kernel.registers is not None]
-    families = [kernel.matrix_instruction for kernel in kernels if kernel.matrix_instruction]
+    families: List[Optional[MatrixInstruction]] = [
+        kernel.matrix_instruction for kernel in kernels if kernel.matrix_instruction
+    ]
     moves: Dict[MoveKey, Set[int]] = {}
     for kernel in kernels:
         for key, widths in kernel.moves.items():
@@ -55,10 +67,24 @@ def lower(prim_func: Any, target: Mapping[str, Any]) -> LoweredLaunch:
             Move(buffer, mode, route, tuple(sorted(widths)))
             for (buffer, mode, route), widths in sorted(moves.items())
         ),
+        routes=_routes(kernels, sizes),
     )
 
 
-def _device_functions(prim_func: Any, target: Mapping[str, Any]) -> List[Any]:
+def _routes(kernels: Sequence[DeviceFunction], sizes: Mapping[str, int]) -> LoweredRoutes:
+    loads = {load for kernel in kernels for load in kernel.loads}
+    products = {product for kernel in kernels for product in kernel.products}
+    return LoweredRoutes(
+        loads=tuple(sorted(loads, key=lambda load: (load.buffer, load.shared, load.route))),
+        products=tuple(MatrixProduct(*product) for product in sorted(products)),
+        shared_arrays=tuple(SharedArray(*pair) for pair in sorted(sizes.items())),
+    )
+
+
+def _device_functions(
+    prim_func: Any, target: Mapping[str, Any], sizes: Dict[str, int]
+) -> List[Any]:
+    """The lowered device functions; `sizes` receives the elements of their shared arrays."""
     tvm = importlib.import_module("tvm")
     engine = importlib.import_module("tilelang.engine.lower")
     tvm_target = tvm.target.Target(
@@ -68,11 +94,27 @@ def _device_functions(prim_func: Any, target: Mapping[str, Any]) -> List[Any]:
     config = {str(key): value for key, value in options.items()}
     try:
         # Passes read the target of the context, code generators that of the argument.
-        with tvm.transform.PassContext(opt_level=3, config=config), tvm_target:
+        instruments = [_shared_array_instrument(sizes)]
+        context = tvm.transform.PassContext(opt_level=3, config=config, instruments=instruments)
+        with context, tvm_target:
             lowered = engine.lower(prim_func, target=tvm_target, enable_device_compile=False)
     except Exception as error:
         raise LoweringError(message(str(error)) or type(error).__name__) from error
     return [function for _, function in lowered.device_mod.functions.items()]
+
+
+def _shared_array_instrument(sizes: Dict[str, int]) -> Any:
+    """Reads the sizes of shared arrays ahead of the pass that puts all of them into one."""
+    instrument = importlib.import_module("tvm.ir.instrument")
+
+    class Reader:
+        """What TVM calls ahead of each pass."""
+
+        def run_before_pass(self, module: Any, info: Any) -> None:
+            if str(info.name).endswith(_MERGING_PASS):
+                sizes.update(shared_array_sizes(module))
+
+    return instrument.pass_instrument(Reader)()
 
 
 def exact_architecture(arch: str) -> str:

@@ -36,7 +36,7 @@ from .overlap import (
     overlap_warpgroups,
     register_prefetches,
 )
-from .software_pipeline import burst_share, prefetched_share, time_pipelined_loop
+from .software_pipeline import burst_share, prefetched_share, tile_loads, time_pipelined_loop
 from .throughput import BlockContext, busy_time
 from .warp_roles import RoleCosts, concurrent_groups, divides_warps, simulate_roles
 
@@ -197,10 +197,12 @@ def _time_node(
         has_branches = has_arithmetic_branches(node, context.device)
         if has_branches or not issues_loads_first(node):
             trip_count = mean_trip_count(node)
-            if node.source.kind == "serial" and not has_branches and can_batch_loads(node):
+            is_pipelined = node.source.kind == "pipelined" and bool(tile_loads(node))
+            is_serial = node.source.kind in ("serial", "pipelined") and not is_pipelined
+            if is_serial and not has_branches and can_batch_loads(node):
                 trip_count = load_batches(node.source, trip_count)
             inner = executions * trip_count
-            if node.source.kind == "pipelined":
+            if is_pipelined:
                 return time_pipelined_loop(
                     node,
                     context,

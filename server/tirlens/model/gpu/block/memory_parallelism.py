@@ -16,7 +16,7 @@ from tirlens_worker.facts import Barrier, Loop
 from ...constants import constant
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, is_in_tile_loop, loads_of
 from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost
-from ...tree.traits import ORDERED, READS, STORES, STRAIGHT, every, some
+from ...tree.traits import ORDERED, READS, STORES, some
 from ..compiler.predication import MAX_FULL_UNROLL_ITERATIONS, PARTIAL_UNROLL_ITERATIONS
 
 PREDICATED_INSTRUCTIONS = constant(
@@ -87,7 +87,7 @@ def address_arrays(node: CostNode) -> set[str]:
     return {
         str(load[1])
         for leaf in node.leaves()
-        if some(leaf, READS) and every(leaf, STRAIGHT)
+        if some(leaf, READS)
         for entry in leaf.count.accesses
         if entry.access.mode == "read" and entry.buffer.scope == "global"
         for index in entry.access.indices

@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Annotate, Branch, Copy, KernelFacts
+from tirlens_worker.facts import Annotate, KernelFacts
 
 from ...constants import constant
 from ...counting.kernel_counts import Counts
 from ...report import Occupancy
-from ...tree.node import CostNode, StatementCost
+from ...tree.node import CostNode, leaves_of
 from ...tree.traits import PRODUCT, some
 from ..compiler.register_pressure import find_register_demand
 from ..compiler.temporary_registers import count_loading_registers, count_temporaries
 from .exposed_latency import LOAD_REGISTERS
 from .shared_memory import shared_bytes
-from .software_pipeline import pipelined_loops, stage_count
 
 PRODUCT_BASE_REGISTERS = constant(
     "PRODUCT_BASE_REGISTERS",
@@ -109,6 +108,9 @@ PRODUCER_THREADS = constant(
     source="tilelang, src/cuda/transform/producer_consumer_ws.cc, ``producer_extent``",
 )
 
+# Instructions that read their operands from shared memory, or from fragments that are counted.
+_SHARED_OPERANDS = frozenset({"wgmma", "tcgen05", None})
+
 
 @dataclass(frozen=True)
 class BlockResources:
@@ -170,7 +172,7 @@ def block_occupancy(
     counts : Counts
         The counts of the kernel.
     tree : sequence of CostNode
-        The tree of the kernel with the thread mappings of its statements.
+        The tree of the kernel with the routes of its statements.
     device : Device
         The device.
     """
@@ -192,7 +194,9 @@ def block_resources(
     """
     threads = math.prod(counts.launch.threads or (1,))
     lowered = facts.lowered_for(device.arch)
-    is_specialised = is_warp_specialised(facts, tree, device)
+    is_specialised = any(
+        leaf.route.is_producers and leaf.route.copy == "tma" for leaf in leaves_of(tree)
+    )
     reallocates = _reallocates_registers(tree, is_specialised)
     count, spilled = _registers(counts, tree, device, threads, is_specialised, reallocates)
     if lowered is not None:
@@ -221,8 +225,11 @@ def _registers(
     reallocates: bool,
 ) -> RegisterEstimate:
     demand = find_register_demand(tree, counts)
+    instructions = {leaf.route.instruction for leaf in leaves_of(tree)}
     # Warps that wgmma feeds from shared memory, and TMA from other warps, hold no operands.
-    has_products = not is_specialised and any(some(node, PRODUCT) for node in tree)
+    holds_operands = not instructions <= _SHARED_OPERANDS
+    has_products = any(some(node, PRODUCT) for node in tree)
+    has_products = has_products and (holds_operands or not is_specialised)
     registers = estimate_registers(
         device,
         math.ceil(demand.peak_bytes) * threads,
@@ -231,6 +238,7 @@ def _registers(
         reallocates,
         count_loading_registers(tree, LOAD_REGISTERS),
         count_temporaries(tree),
+        holds_operands=holds_operands,
     ).registers_per_thread
     needed_bytes = math.ceil(demand.required_bytes) * threads
     # All threads of a source that tilelang divides compute, and hold their part of the tiles: they
@@ -243,6 +251,7 @@ def _registers(
         has_products,
         reallocates,
         consumer_registers=min(CONSUMER_REGISTERS, most),
+        holds_operands=holds_operands,
     ).spilled_share
     return RegisterEstimate(registers, spilled)
 
@@ -256,6 +265,7 @@ def estimate_registers(
     load_registers: int = 0,
     temporary_registers: int = TEMPORARY_REGISTERS,
     consumer_registers: int = CONSUMER_REGISTERS,
+    holds_operands: bool = True,
 ) -> RegisterEstimate:
     """The registers of a thread, and the share of its fragments that spills.
 
@@ -280,14 +290,15 @@ def estimate_registers(
         Registers of intermediate values.
     consumer_registers : int
         Registers of a thread that computes, where warpgroups give it theirs.
+    holds_operands : bool
+        Whether matrix instructions read operands from registers that are not among the fragments.
     """
     fragments = -(-fragment_bytes // (4 * max(threads, 1)))
     limit = register_limit(device, threads)
     margin = PRODUCT_SPILL_MARGIN if has_products else SPILL_MARGIN
     excess = fragments + margin - (consumer_registers if reallocates else limit)
     if has_products:
-        # wgmma reads its operands from shared memory, or from fragments that are counted already.
-        operands = 0 if "wgmma" in device.features else _operand_registers(fragments)
+        operands = _operand_registers(fragments) if holds_operands else 0
         needed = fragments + PRODUCT_BASE_REGISTERS + operands
     else:
         needed = fragments + BASE_REGISTERS + temporary_registers
@@ -331,40 +342,6 @@ def _reallocated_registers(device: Device, threads: int) -> int:
     unit = device.microarchitecture.register_unit
     units = device.limits.registers_per_sm // (unit * threads)
     return min(CONSUMER_REGISTERS, units * unit)
-
-
-def is_warp_specialised(facts: KernelFacts, tree: Sequence[CostNode], device: Device) -> bool:
-    """Whether tilelang divides the block into a TMA producer and consumers of wgmma.
-
-    Right for 133 of 140 example kernels that tilelang 0.1.15 lowered for sm_90.  It looks for
-    copies among the statements of the loop itself, or of the one branch that is its whole body
-    (``src/cuda/transform/producer_consumer_ws.cc``).
-    """
-    if facts.framework != "tilelang" or "tma" not in device.features:
-        return False
-    if facts.attributes.get("warp_specialized") is False:
-        return False
-    return any(
-        stage_count(loop) > 0
-        and some(loop, PRODUCT)
-        and any(isinstance(node, StatementCost) and _is_tile_copy(node) for node in _body(loop))
-        for loop in pipelined_loops(tree)
-    )
-
-
-def _body(loop: CostNode) -> Sequence[CostNode]:
-    children = loop.children
-    if len(children) == 1 and isinstance(children[0].source, Branch):
-        return children if children[0].source.orelse else children[0].children
-    return children
-
-
-def _is_tile_copy(leaf: StatementCost) -> bool:
-    """Whether a statement copies a tile from global to shared memory, and may do so by TMA."""
-    scopes = {(entry.access.mode, entry.buffer.scope) for entry in leaf.count.accesses}
-    to_shared = any(mode == "write" and scope.startswith("shared") for mode, scope in scopes)
-    may_use_tma = isinstance(leaf.source, Copy) and leaf.source.may_use_tma
-    return may_use_tma and ("read", "global") in scopes and to_shared
 
 
 def occupancy(device: Device, block: BlockResources) -> Occupancy | None:

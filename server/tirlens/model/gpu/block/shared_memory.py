@@ -14,12 +14,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tirlens_worker.facts import Buffer, Copy, Loop
+from tirlens_worker.facts import Buffer, Loop
 
 from ...counting.kernel_counts import Counts
 from ...dtypes import byte_count
-from ...tree.node import CostNode
-from .software_pipeline import is_element_copy, pipelined_loops, stage_count
+from ...tree.node import CostNode, leaves_of
 
 _BLOCK_KINDS = frozenset({"grid", "cluster", "block"})
 # Barriers and tensor memory are not part of a block's shared buffers.
@@ -96,11 +95,10 @@ def _allocated_elements(buffer: Buffer, shape: Sequence[int]) -> int:
 
 
 def _buffer_stages(tree: Sequence[CostNode]) -> Iterator[tuple[str, int]]:
-    """The buffers that pipelined loops load from global memory, and the stages of their loops."""
-    for loop in pipelined_loops(tree):
-        for leaf in loop.leaves():
-            if not leaf.read_bytes or not (isinstance(leaf.source, Copy) or is_element_copy(leaf)):
-                continue
-            for entry in leaf.count.accesses:
-                if entry.access.mode == "write" and entry.buffer.scope.startswith("shared"):
-                    yield entry.buffer.alias_of or entry.buffer.id, stage_count(loop)
+    """The shared arrays that pipelined loops load from global memory, and their buffers."""
+    for leaf in leaves_of(tree):
+        if not leaf.route.buffers:
+            continue
+        for entry in leaf.count.accesses:
+            if entry.access.mode == "write" and entry.buffer.scope.startswith("shared"):
+                yield entry.buffer.alias_of or entry.buffer.id, leaf.route.buffers

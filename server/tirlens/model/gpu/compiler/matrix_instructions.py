@@ -6,7 +6,7 @@ every 64 rows of the product, and a tile of A once for each warpgroup that compu
 columns.  With few columns per warpgroup the reads take longer than the product: 24 clocks against
 16 for 64 x 32 x 16 (W. Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
 Architecture": full rate from 64 columns).  For mma.sync each warp loads the rows and columns of its
-part of the product.  The tensor cores of sm_100 read a tile once.
+part of the product.  tcgen05 reads a tile once.
 
 Sources: tilelang ``src/cuda/op/gemm.cc`` (ComputeWgmmaWarpPartition, ComputeDefaultWarpPartition).
 
@@ -80,18 +80,47 @@ _SUPPORTING_TARGETS: Mapping[MatrixInstruction, re.Pattern[str]] = {
 }
 
 
-def operand_read_counts(cost: StatementCost, device: Device) -> tuple[float, float]:
+def matrix_rate_fraction(name: str, instruction: MatrixInstruction | None, device: Device) -> float:
+    """The rate of a family of matrix instructions over the peak of the device.
+
+    Parameters
+    ----------
+    name
+        The arithmetic class: ``tensor.bfloat16``.
+    instruction
+        The family; None for the device's widest.
+    device
+        The device.
+    """
+    if instruction not in ("mma", "wmma"):
+        return 1.0
+    sm = device.microarchitecture
+    fractions = {
+        "tensor.float16": sm.mma_16bit_fraction,
+        "tensor.bfloat16": sm.mma_16bit_fraction,
+        "tensor.tf32": sm.mma_tf32_fraction,
+        "tensor.float8": sm.mma_float8_fraction,
+        "tensor.float6": sm.mma_float8_fraction,
+        "tensor.float4": sm.mma_float8_fraction,
+        "tensor.int8": sm.mma_int8_fraction,
+        "tensor.int4": sm.mma_int8_fraction,
+    }
+    return fractions.get(name, 1.0)
+
+
+def operand_read_counts(cost: StatementCost) -> tuple[float, float]:
     """The number of times that a tile product reads A and B from shared memory."""
     node = cost.source
     if not isinstance(node, Gemm) or node.m_n_k is None:
         return 1.0, 1.0
-    if "tcgen05" in device.features or "mfma" in device.features:
+    instruction = cost.route.instruction
+    if instruction in ("tcgen05", "mfma"):
         return 1.0, 1.0
     rows, columns, _ = node.m_n_k
     if not isinstance(rows, int) or not isinstance(columns, int):
         return 1.0, 1.0
     groups = cost.threads // WARPGROUP
-    if "wgmma" in device.features and rows >= WGMMA_ROWS and groups:
+    if instruction == "wgmma" and rows >= WGMMA_ROWS and groups:
         down, across = _partition_warps(
             rows, columns, groups, node.policy, (WGMMA_ROWS, WGMMA_COLUMNS)
         )
