@@ -30,7 +30,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 from tirlens.hardware import Device, load  # noqa: E402
 from tirlens.model.analyze import analyze, workload_of  # noqa: E402
 from tirlens.model.gpu.block.occupancy import BlockResources, occupancy  # noqa: E402
-from tirlens.model.gpu.units import is_tma_copy, leaf_requests  # noqa: E402
+from tirlens.model.gpu.units import leaf_requests  # noqa: E402
 from tirlens.model.tree.context import CONCURRENT_KINDS, GRID_KINDS  # noqa: E402
 from tirlens.model.tree.node import leaves_of  # noqa: E402
 from tirlens_worker.codec import from_json  # noqa: E402
