@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -19,6 +20,7 @@ from support.robust import kernel
 from support.terminal import shown
 from tirlens.cli.warm import client
 from tirlens.cli.warm.messages import receive, send
+from tirlens.version import __version__
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no daemon on Windows")
 TIRLENS = (sys.executable, "-m", "tirlens")
@@ -180,3 +182,132 @@ def test_an_interrupt_ends_the_command_and_not_the_daemon(
     _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (130, b"tirlens: interrupted\n")
     assert workspace.warm("analyze", "broken.py") == workspace.cold("analyze", "broken.py")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the state of a process")
+def test_a_stopped_daemon_is_a_message(workspace: Workspace) -> None:
+    cold = workspace.cold("analyze", "broken.py")
+    pid = int(workspace.run("daemon", "status").stdout.split()[2])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        found = workspace.run("analyze", "broken.py")
+        assert (found.returncode, found.stdout) == cold[:2]
+        said = (
+            f"tirlens: the daemon {pid} is stopped: kill -CONT {pid} continues it, kill -9 ends it"
+        )
+        assert found.stderr == f"{said}; this command does not use it\n{cold[2]}"
+        for action in ("status", "stop", "start"):
+            answer = workspace.run("daemon", action)
+            assert (answer.returncode, answer.stdout, answer.stderr) == (2, "", f"{said}\n")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert workspace.warm("analyze", "broken.py") == cold
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the state of a process")
+def test_a_daemon_that_is_stopped_while_it_executes_is_a_message(
+    workspace: Workspace, tvm_python: Path
+) -> None:
+    file = workspace.folder / "slow.py"
+    file.write_text("import time\ntime.sleep(9)\n" + kernel(1024))
+    argv = ["analyze", "slow.py", "--python", str(tvm_python)]
+    process = subprocess.Popen(
+        [*TIRLENS, *argv],
+        cwd=workspace.folder,
+        env={**workspace.environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while "executes a command" not in (said := workspace.run("daemon", "status").stdout):
+        assert process.poll() is None
+    pid = int(said.split()[2])
+    os.kill(pid, signal.SIGSTOP)
+    assert process.stderr is not None
+    assert f"the daemon {pid} is stopped" in process.stderr.readline()
+    os.kill(pid, signal.SIGCONT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0 and "1024" in output
+
+
+ORDER = """
+import array, json, os, socket, struct, sys
+def order(path):
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect(path)
+        null = os.open(os.devnull, os.O_WRONLY)
+        body = json.dumps({"ask": ASK, "version": VERSION, "argv": ["analyze", "broken.py"],
+            "cwd": FOLDER, "environment": {}, "umask": 18, "streams": [["utf-8", "replace"]] * 2})
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [null, null]))
+        connection.sendmsg([struct.pack(">I", len(body))], [rights])
+        connection.sendall(body.encode())
+        return 90 + len(connection.recv(1))
+    except OSError:
+        return 90
+"""
+COUNTED = """
+from tvm.script import tirx as T
+
+
+@T.prim_func
+def k(A: T.Buffer((N,), "float32")):
+    for i in T.thread_binding(N, thread="threadIdx.x"):
+        A[i] = A[i] + T.float32(1)
+"""
+WAYS = {
+    "itself": "N = order(PATH)",
+    "a program": "import subprocess\nN = int(subprocess.check_output([sys.executable, '-c', TEXT + "
+    "'print(order(PATH))'.replace('PATH', repr(PATH))]))",
+    "a process of another session": """
+import time
+reading, writing = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        import ctypes
+        ctypes.CDLL(None).prctl(15, b"bash", 0, 0, 0)
+        time.sleep(0.3)
+        os.write(writing, b"%d" % order(PATH))
+    os._exit(0)
+N = int(os.read(reading, 10))
+""",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel says which process asks")
+@pytest.mark.parametrize(
+    ("ask", "way", "where"),
+    [
+        *(("execute", way, where) for way in WAYS for where in ((), ("--no-landlock",), None)),
+        ("status", "itself", ()),
+        ("stop", "itself", None),
+    ],
+)
+def test_15_a_daemon_takes_no_orders_from_analysed_code(
+    ask: str, way: str, where: tuple[str, ...] | None, workspace: Workspace, tvm_python: Path
+) -> None:
+    (socket_,) = Path(workspace.environment["XDG_RUNTIME_DIR"], "tirlens").glob("*.sock")
+    names = {"ASK": ask, "VERSION": __version__, "FOLDER": str(workspace.folder)}
+    text = ORDER
+    for name, value in names.items():
+        text = text.replace(name, repr(value))
+    file = workspace.folder / "order.py"
+    file.write_text(f"PATH, TEXT = {str(socket_)!r}, {text!r}\n{text}\n{WAYS[way]}\n{COUNTED}")
+    before = workspace.executed
+    argv = [*TIRLENS, "analyze", "--fresh", "order.py", "--format", "json"]
+    if where is not None:
+        script = Path(__file__).parents[1] / "support/without_namespaces.py"
+        argv = [sys.executable, str(script), *where, *argv]
+    done = subprocess.run(
+        [*argv, "--python", str(tvm_python)],
+        cwd=workspace.folder,
+        env={**workspace.environment, "TIRLENS_DAEMON": "0"},
+        capture_output=True,
+        text=True,
+    )
+    (found,) = json.loads(done.stdout)["kernels"]
+    assert found["flop"] == 90, found
+    assert workspace.executed == before

@@ -6,11 +6,12 @@ import asyncio
 import pkgutil
 from pathlib import Path
 
+import psutil
 import pytest
 
 from robust.conftest import Start
 from support.requests import request_of
-from support.robust import amount, kernel, resident_mb
+from support.robust import amount, kernel, resident_mb, until
 from support.rpc import Client
 from tirlens import worker_client
 from tirlens.advice import rules
@@ -97,3 +98,31 @@ def test_14_saving_without_a_change_and_going_back_cost_no_analysis(
         flop = client.command("tirlens.report", uri)["json"]["kernels"][0]["flop"]
         assert flop == size
     assert len(client.command("tirlens.debugInformation")["durations_s"]) == 2
+
+
+LARGE = {
+    "700,000 statements": "x = 1\n" * 700_000,
+    "11.7 MB": f"x = '{'x' * 93}'\n" * 117_000,
+    "one line": "x = [" + "1, " * 3_900_000 + "]\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LARGE)
+def test_13_a_document_that_is_too_large_is_refused_and_its_memory_given_back(
+    name: str, start: Start, tmp_path: Path, tvm_python: Path
+) -> None:
+    client = start()
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    first = client.open(tmp_path / "first.py", kernel(1024))
+    client.wait_ready(first)
+    server = psutil.Process(client.process.pid)
+    before = server.memory_info().rss
+    uri = client.open(tmp_path / "large.py", LARGE[name])
+    client.wait_ready(uri)
+    assert any("it is longer than" in item["message"] for item in client.diagnostics(uri))
+    peak = server.memory_info().rss - before
+    assert peak < 40 * len(LARGE[name])
+    client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+    until(lambda: server.memory_info().rss - before < 64 << 20, 30, "the memory")
+    client.wait_ready(first)

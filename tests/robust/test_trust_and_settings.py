@@ -285,7 +285,10 @@ HUGE: dict[str, tuple[str, dict[str, Any], str]] = {
     "digits": (f"{_KERNEL}\nN = {'1' * 100_000}\n", {}, "Exceeds the limit"),
     "signs": (f"{_KERNEL}\nN = {'-' * 100_000}1\n", {}, "nested too deeply"),
     "sums": (f"{_KERNEL}\nN = 1{'+1' * 100_000}\n", {}, "nested too deeply"),
-    "lines": (f"{_KERNEL}\n" + "x = 1\n" * 1_100_000, {}, "longer than 1,000,000 lines"),
+    "lines": (f"{_KERNEL}\n" + "x = 1\n" * 700_000, {}, "longer than 100,000 lines"),
+    "statements": (f"{_KERNEL}\n" + "x = 1;" * 150_000, {}, "longer than 100,000 lines"),
+    "megabytes": (f"{_KERNEL}\n" + f"#{'x' * 99}\n" * 117_000, {}, "than 2 MiB"),
+    "one line": (f"{_KERNEL}\nx = '{'x' * 11_700_000}'", {}, "than 2 MiB"),
 }
 
 

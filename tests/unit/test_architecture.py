@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+SECURITY = (ROOT / ".github/SECURITY.md").read_text()
+ISOLATION = (ROOT / "server/docs/isolation.md").read_text()
 MAP = re.sub("```.*?```", "", (ROOT / "server/ARCHITECTURE.md").read_text(), flags=re.DOTALL)
 
 
@@ -31,7 +33,8 @@ def test_every_package_has_its_row(package: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "name"), sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)\*?`", MAP)))
+    ("file", "name"),
+    sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)\*?`", MAP + SECURITY + ISOLATION))),
 )
 def test_the_guards_exist(file: str, name: str) -> None:
     assert f"def {name}" in (ROOT / "tests" / file).read_text()

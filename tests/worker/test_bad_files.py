@@ -197,6 +197,26 @@ def test_a_fork_bomb_ends(run_either: Run, place: str) -> None:
     assert run_either(IMPORTS + KERNEL).problems == ()
 
 
+FORKS = {
+    "comes to the end of the file": "pid = os.fork()\n",
+    "raises": "pid = os.fork()\nif not pid: raise ValueError\n",
+    "exits": "pid = os.fork()\nif not pid: sys.exit(3)\n",
+    "ends at once": "pid = os.fork()\nif not pid: os._exit(0)\n",
+    "has forked itself": "pid = os.fork()\nif not pid: os.waitpid(os.fork() or os.getpid(), 0)\n",
+    "has started a thread": "pid = os.fork()\n"
+    "if not pid: __import__('threading').Thread(target=print).start()\n",
+}
+
+
+@pytest.mark.parametrize("what", FORKS)
+def test_a_forked_process_that_ends_does_not_hold_its_parent(run_either: Run, what: str) -> None:
+    """The parent waits for it, and its status is part of the parent's kernel."""
+    text = IMPORTS + FORKS[what] + "if pid: os.waitpid(pid, 0)\nn = 1024 * bool(pid)\n"
+    result = run_either(text + KERNEL.replace("1024", "n"), limit_s=10.0)
+    assert result.problems == ()
+    assert [facts.name for facts in result.kernels] == ["double"]
+
+
 def test_files_beside_the_document_do_not_replace_the_standard_library(
     tvm_python: Path, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from tirlens import own_process
 from tirlens.cli.errors import UsageError
 from tirlens.cli.option_parser import parse
 from tirlens.cli.warm.client import execute_warm
@@ -28,6 +29,8 @@ def execute_here(argv: Sequence[str]) -> int:
     # Only what the command needs is imported: the language server must start quickly.
     command = importlib.import_module(f"tirlens.cli.{arguments.command}")
     scan_new_objects_only()
+    # Before anything of the user is started.
+    own_process.hide()
     try:
         if any(getattr(arguments, name, None) for name in ("output", "html", "write")):
             # Imported late: the language server must start quickly.

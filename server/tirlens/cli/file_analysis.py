@@ -15,7 +15,7 @@ from pathlib import Path
 
 import platformdirs
 
-from tirlens import pipeline, source
+from tirlens import own_process, pipeline, source
 from tirlens.cli.call_steps import merge_steps, steps_by_calls
 from tirlens.cli.errors import UsageError
 from tirlens.cli.file_text import read_file
@@ -213,7 +213,9 @@ def reports_of(
     kernels = sum(len(file.result.kernels) for file in traced)
     if jobs == 1 or kernels < _KERNELS_WORTH_PROCESSES:
         return [file.report(**changes) for file in traced]
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context(_START_METHOD)) as pool:
+    with ProcessPoolExecutor(
+        jobs, multiprocessing.get_context(_START_METHOD), own_process.hide
+    ) as pool:
         return list(pool.map(_report, traced, [changes] * len(traced)))
 
 

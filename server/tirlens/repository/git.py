@@ -1,10 +1,33 @@
-"""Commits of a git repository, and its files in them. Nothing is fetched or changed."""
+"""Commits of a git repository, and its files in them. Nothing is fetched or changed.
+
+The configuration of a repository names programs, which git would execute: a monitor of the file
+system, hooks, filters of files, converters for differences. None of them is executed.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
+
+from tirlens.environment_variables import allowed_variables
+
+_SETTINGS = (
+    *("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.sshCommand=false"),
+    *("core.gitProxy=", "credential.helper=", "protocol.allow=never"),
+)
+_VARIABLES = {
+    "LC_ALL": "C",
+    "GIT_OPTIONAL_LOCKS": "0",
+    # What a partial clone lacks is not there.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+# Commands that read or write files of the working tree, which pass filters.
+_FILTERING = frozenset({"checkout-index", "diff", "status"})
+_CONVERTING = frozenset({"diff"})
 
 
 class GitError(Exception):
@@ -22,13 +45,43 @@ def git(folder: Path, *arguments: str, **environment: str) -> bytes:
         GitMissingError: there is no git.
         GitError: the command fails.
     """
+    command, *rest = arguments
+    filters = _without_filters(folder) if command in _FILTERING else []
+    converters = ["--no-ext-diff", "--no-textconv"] if command in _CONVERTING else []
+    return _run(folder, filters, [command, *converters, *rest], environment)
+
+
+def _without_filters(folder: Path) -> list[str]:
+    """The settings that turn off all filters of files that the configuration has."""
+    try:
+        named = _run(folder, [], ["config", "--name-only", "-z", "--get-regexp", r"^filter\."], {})
+    except GitMissingError:
+        raise
+    except GitError:
+        return []
+    names = {
+        key.split(".", 1)[1].rpartition(".")[0]
+        for key in named.decode("utf-8", "surrogateescape").split("\0")
+        if key
+    }
+    return [
+        f"filter.{name}.{key}"
+        for name in sorted(names)
+        for key in ("clean=", "smudge=", "process=", "required=false")
+    ]
+
+
+def _run(
+    folder: Path, settings: Sequence[str], arguments: Sequence[str], environment: Mapping[str, str]
+) -> bytes:
+    options = [part for setting in (*_SETTINGS, *settings) for part in ("-c", setting)]
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
+            ["git", "-C", str(folder), *options, *arguments],
             capture_output=True,
             check=True,
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **environment},
+            env={**allowed_variables(os.environ), **_VARIABLES, **environment},
         )
     except FileNotFoundError:
         raise GitMissingError("git is not installed") from None

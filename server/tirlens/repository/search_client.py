@@ -22,6 +22,7 @@ from typing import IO, Any, cast
 
 import platformdirs
 
+from tirlens.environment_variables import allowed_variables
 from tirlens.repository.search_messages import (
     SearchAnswer,
     SearchProgress,
@@ -190,6 +191,7 @@ class _Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env=allowed_variables(os.environ),
             cwd=Path(sys.executable).anchor or None,
             start_new_session=True,
             creationflags=_START,

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
+from tirlens import own_process
 from tirlens.file_reader import read_text
 from tirlens.repository.repository import Repository
 from tirlens.repository.search_messages import (
@@ -119,6 +120,7 @@ def main() -> None:
     os.dup2(nothing, 1)
     if hasattr(os, "nice"):
         os.nice(niceness)
+    own_process.hide()
     _limit_memory()
     SearchServer(requests, answers).serve()
 

@@ -16,9 +16,13 @@ from tirlens_worker.facts import Span
 
 _MAX_REPAIRS = 40
 # The tree of a longer text takes minutes and gigabytes.
-_MAX_LINES = 1_000_000
-_MAX_CHARACTERS = 32 << 20
-_TOO_LONG = f"it is longer than {_MAX_LINES:,} lines or {_MAX_CHARACTERS >> 20} MiB"
+# A statement's tree has about a kilobyte, and is visited several times.
+_MAX_STATEMENTS = 100_000
+_MAX_CHARACTERS = 2 << 20
+_TOO_LONG = (
+    f"it is longer than {_MAX_STATEMENTS:,} lines or statements, "
+    f"or than {_MAX_CHARACTERS >> 20} MiB"
+)
 
 
 @dataclass(frozen=True)
@@ -80,9 +84,11 @@ class Text:
 
 def parse(text: str) -> Text:
     """The lines and tree of `text`; what does not parse is a problem and left out of the tree."""
+    if len(text) > _MAX_CHARACTERS:
+        return _make_text([], ast.Module([], []), [_unreadable(_TOO_LONG)])
     lines = re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
-    if len(lines) > _MAX_LINES or len(text) > _MAX_CHARACTERS:
-        return _make_text(lines, ast.Module([], []), [_unreadable(_TOO_LONG)])
+    if len(lines) + text.count(";") > _MAX_STATEMENTS:
+        return _make_text([], ast.Module([], []), [_unreadable(_TOO_LONG)])
     work, pieces = list(lines), Pieces()
     problems: list[SyntaxProblem] = []
     for _ in range(_MAX_REPAIRS):

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from tirlens.environment_variables import allowed_variables
+
 _PROBE_TIMEOUT_S = 20.0
 _Stamps: TypeAlias = tuple[tuple[str, int, int], ...]
 # The folders of the frameworks' modules and shared libraries, below that of the packages.
@@ -95,6 +97,8 @@ def _ask(path: Path) -> tuple[Probe, tuple[str, ...]]:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_PROBE_TIMEOUT_S,
+            # What is in its packages may run as it starts.
+            env=allowed_variables(os.environ),
             # The working directory is on the search path of ``-c``: nothing of interest is here.
             cwd=Path(path.anchor or os.sep),
             check=True,

@@ -15,8 +15,8 @@ from pathlib import Path
 import platformdirs
 
 import tirlens_worker
+from tirlens.environment_variables import allowed_variables
 from tirlens.file_reader import read_bytes, read_text
-from tirlens.worker_client.environment import allowed_variables
 from tirlens.worker_client.executing_line import ExecutingLine
 from tirlens_worker.protocol import MOST_RESULT_BYTES
 

@@ -38,6 +38,7 @@ def watch(pid: int, parent: Optional[int], end_rest: Callable[[], None]) -> NoRe
     SIGTERM, which the end of the process `parent` sends too, kills the child.
     """
     limits.set_name("tirlens-guard")
+    limits.hide()
 
     def kill_child(_number: int, _frame: Any) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -23,6 +23,7 @@ memory_option_bytes: Optional[int] = None
 _POLL_S = 0.5
 # linux/prctl.h.
 PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
 # How much nicer a worker is than its server, and a worker's child than the worker.
@@ -72,6 +73,21 @@ def set_name(name: str) -> None:
     """Be called `name`, up to 15 characters of it, where processes are listed (Linux)."""
     if sys.platform.startswith("linux"):
         prctl(_PR_SET_NAME, name.encode())
+
+
+def hide() -> None:
+    """Refuse other processes this one's environment, memory and open files in /proc (Linux).
+
+    So does what it forks, until `show`.
+    """
+    if sys.platform.startswith("linux"):
+        prctl(_PR_SET_DUMPABLE, 0)
+
+
+def show() -> None:
+    """Undo `hide`: this process has nothing that its own children may not see."""
+    if sys.platform.startswith("linux"):
+        prctl(_PR_SET_DUMPABLE, 1)
 
 
 def lower_priority(by: int) -> None:

@@ -51,7 +51,7 @@ def _refuses_signals() -> bool:
 
 
 def _refuses_signals_to_all() -> bool:
-    return landlock.scope_signals() and _error(lambda: os.kill(os.getppid(), 0)) == errno.EPERM
+    return landlock.enter_domain() and _error(lambda: os.kill(os.getppid(), 0)) == errno.EPERM
 
 
 def _error(work: Callable[[], object]) -> int:

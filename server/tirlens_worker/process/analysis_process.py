@@ -13,10 +13,10 @@ import sys
 import time
 import traceback
 from dataclasses import replace
-from typing import Callable, Iterable, NamedTuple, Optional, Tuple
+from typing import Callable, Iterable, NamedTuple, NoReturn, Optional, Tuple
 
 from ..analysis import LINE, Continuation, analyse
-from ..isolation import landlock, limits, network, seccomp
+from ..isolation import capabilities, landlock, limits, network, seccomp
 from ..program.import_state import ImportState
 from ..protocol import CLOSED_STATUS, Analyze
 from . import descriptors, fork_server
@@ -63,9 +63,9 @@ class AnalysisProcess:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         # The parent must not wait for its turn behind a child that has gone wild.
         limits.lower_priority(limits.CHILD_NICE)
-        limits.die_first()
         network.close()
-        landlock.scope_signals()
+        capabilities.drop()
+        landlock.enter_domain()
         seccomp.install(self._bounds.protected)
         sys.setrecursionlimit(max(sys.getrecursionlimit(), 3000))
         if not select.select([self._orders], [], [], _IDLE_S)[0]:
@@ -105,6 +105,9 @@ class AnalysisProcess:
             if len(header) < LENGTH.size:
                 return None
             orders: _Orders = pickle.loads(stream.read(LENGTH.unpack(header)[0]))
+        # Up to here a copy of the worker, which the code of another analysis could reach.
+        limits.show()
+        limits.die_first()
         time_limit_s = orders[-1]
         limits.limit_resources(time_limit_s, self._bounds.processes)
         self._deadline = time.monotonic() + time_limit_s
@@ -117,6 +120,10 @@ class AnalysisProcess:
 
     def _send(self, tag: bytes, payload: bytes) -> None:
         if self._sender.is_inherited:
+            if tag != LINE:
+                # A process that the code has forked has come to the code's end, and its parent may
+                # wait for its own. The rest of the analysis is the parent's.
+                _leave(0)
             return
         if tag == LINE:
             # A text that has closed the channel ends at the next statement, not at a kernel.
@@ -152,7 +159,6 @@ class AnalysisProcess:
 
 def run_and_exit(work: Callable[[], None]) -> None:
     """End this process after `work`, without the exit handlers of the process it came from."""
-    leave = os._exit
     status = 70
     try:
         work()
@@ -162,7 +168,16 @@ def run_and_exit(work: Callable[[], None]) -> None:
     except BaseException:
         traceback.print_exc()
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):
-                stream.flush()
-        leave(status)
+        _leave(status)
+
+
+# Analysed code may put another function in its place.
+_exit = os._exit
+
+
+def _leave(status: int) -> NoReturn:
+    """End this process at once, with what it has printed."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    _exit(status)

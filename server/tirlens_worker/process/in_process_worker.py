@@ -34,7 +34,7 @@ class InProcessWorker(Worker):
         warm_up.warm_up()
         faulthandler.enable(all_threads=False)
         network.close()
-        landlock.scope_signals()
+        landlock.enter_domain()
         # Its code runs in this very process, which may signal itself.
         seccomp.install(seccomp.ancestors(os.getppid()))
 

@@ -29,6 +29,8 @@ def main(arguments: List[str]) -> int:
     if has_guard:
         _enter_guarded(options)
     limits.set_name("tirlens-worker")
+    if can_fork:
+        limits.hide()
     limits.lower_priority(limits.WORKER_NICE)
     mark = SharedLine(options.mark)
     reader, writer = stdio.claim()

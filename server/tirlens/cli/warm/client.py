@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import socket
 import sys
@@ -13,11 +14,14 @@ from typing import Any
 
 from tirlens.cli.warm.address import NoDaemonError, is_private, socket_path, workspace_of
 from tirlens.cli.warm.messages import INTERRUPT, receive, send
+from tirlens.cli.warm.peers import is_trusted, stopped_pid
 from tirlens.version import __version__
 
 COMMANDS = frozenset({"analyze", "compare", "report"})
 """The commands that a daemon executes."""
 _CONNECT_LIMIT_S = 0.5
+_ANSWER_LIMIT_S = 10.0
+_LOOK_S = 2.0
 _INTERRUPTED = 130
 _SWITCH = "TIRLENS_DAEMON"
 
@@ -54,6 +58,10 @@ def execute_warm(command: str, argv: Sequence[str]) -> int | None:
         }
         for stream in streams:
             stream.flush()
+        stopped = stopped_pid(connection)
+        if stopped is not None:
+            print(f"{_stop_message(stopped)}; this command does not use it", file=sys.stderr)
+            return None
         return _execute(connection, request, descriptors)
 
 
@@ -67,6 +75,10 @@ def ask(cwd: Path, question: str) -> dict[str, Any] | None:
         connection = connect(cwd, raises=True)
         if connection is not None:
             with connection:
+                stopped = stopped_pid(connection)
+                if stopped is not None:
+                    raise NoDaemonError(_stop_message(stopped).removeprefix("tirlens: "))
+                connection.settimeout(_ANSWER_LIMIT_S)
                 send(connection, {"ask": question})
                 answer = receive(connection)
                 return answer and answer[0]
@@ -95,6 +107,9 @@ def connect(cwd: Path, *, raises: bool = False) -> socket.socket | None:
         connection.close()
         return None
     connection.settimeout(None)
+    if not is_trusted(connection):
+        connection.close()
+        return None
     return connection
 
 
@@ -111,6 +126,7 @@ def _execute(
             connection.sendall(INTERRUPT)
 
     try:
+        connection.settimeout(_ANSWER_LIMIT_S)
         send(connection, request, descriptors)
         answer = receive(connection)
     except (OSError, ValueError):
@@ -119,6 +135,7 @@ def _execute(
         return None
     before = signal.signal(signal.SIGINT, interrupt)
     try:
+        _wait(connection)
         ended = receive(connection)
     except (OSError, ValueError):
         ended = None
@@ -128,6 +145,21 @@ def _execute(
         print("tirlens: the daemon has ended; repeat the command", file=sys.stderr)
         return 1
     return int(ended[0]["status"])
+
+
+def _wait(connection: socket.socket) -> None:
+    """Wait until the daemon says something, and say if it is stopped."""
+    connection.settimeout(None)
+    is_said = False
+    while not select.select([connection], [], [], _LOOK_S)[0]:
+        stopped = None if is_said else stopped_pid(connection)
+        if stopped is not None:
+            is_said = True
+            print(f"{_stop_message(stopped)}; two interrupts end this command", file=sys.stderr)
+
+
+def _stop_message(pid: int) -> str:
+    return f"tirlens: the daemon {pid} is stopped: kill -CONT {pid} continues it, kill -9 ends it"
 
 
 def _terminal_size() -> dict[str, str]:

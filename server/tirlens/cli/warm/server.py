@@ -14,7 +14,6 @@ import os
 import queue
 import signal
 import socket
-import struct
 import sys
 import tempfile
 import threading
@@ -27,6 +26,7 @@ from typing import Any, TextIO
 from tirlens.cli.warm.address import NoDaemonError, is_private
 from tirlens.cli.warm.client import COMMANDS
 from tirlens.cli.warm.messages import receive, send
+from tirlens.cli.warm.peers import is_trusted
 from tirlens.version import __version__
 
 Execute = Callable[[Sequence[str]], int]
@@ -117,7 +117,7 @@ class Daemon:
             except OSError:
                 return
             try:
-                is_kept = _is_of_this_user(connection) and self._answer(connection)
+                is_kept = is_trusted(connection) and self._answer(connection)
             except (OSError, ValueError, KeyError):
                 is_kept = False
             if not is_kept:
@@ -259,16 +259,6 @@ def _lock(path: Path) -> Generator[None, None, None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _is_of_this_user(connection: socket.socket) -> bool:
-    option = getattr(socket, "SO_PEERCRED", None)
-    if option is None:
-        # The folder is private, see `is_private`.
-        return True
-    form = struct.Struct("3i")
-    _, user, _ = form.unpack(connection.getsockopt(socket.SOL_SOCKET, option, form.size))
-    return user == os.getuid()
 
 
 def _source_stamp() -> frozenset[tuple[str, int, int]]:

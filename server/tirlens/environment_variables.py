@@ -1,4 +1,4 @@
-"""The environment variables of a worker: an allow-list that leaves out tokens."""
+"""The environment variables of programs that are started: an allow-list without tokens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SECRET = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|APIKEY|API_KEY|PRIVATE_KEY"
 
 
 def allowed_variables(base: Mapping[str, str], named: Sequence[str] = ()) -> dict[str, str]:
-    """The variables of `base` that a worker receives.
+    """The variables of `base` that a program receives.
 
     Parameters
     ----------
