@@ -589,6 +589,17 @@ class Built:
 
 
 @dataclass(frozen=True)
+class Requirement:
+    """A `feature` of GPUs that the source requires (``tcgen05``, ``tma``, ``mma.float8``).
+
+    `span` is the first statement that requires it, None where that is not known.
+    """
+
+    feature: str
+    span: Optional[Span] = None
+
+
+@dataclass(frozen=True)
 class KernelFacts:
     """One kernel, traced with one set of arguments.
 
@@ -605,6 +616,7 @@ class KernelFacts:
     `fast_math`: nvcc compiles with ``--use_fast_math``.  `attributes` are the transformations that
     the kernel disables: ``tma``, ``warp_specialized`` (false).
     `built` is set for a kernel that a statement builds with the framework's API.
+    `requires` are the features of GPUs that its own instructions need.
     `lowered` has the launch for each architecture that the kernel was lowered for, `refused` the
     error of the framework for each that it cannot be lowered for; both are set later.
     """
@@ -631,6 +643,7 @@ class KernelFacts:
     lowered: Tuple[LoweredLaunch, ...] = ()
     refused: Mapping[str, str] = field(default_factory=no_entries)
     built: Optional[Built] = None
+    requires: Tuple[Requirement, ...] = ()
 
     def ids_by_name(self) -> Dict[str, str]:
         """The ids of the arrays that lowered code mentions by a name that no other array has."""

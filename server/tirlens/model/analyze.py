@@ -19,6 +19,7 @@ from .gpu.compiler.matrix_instructions import find_unsupported_instructions
 from .gpu.kernel import find_launch, model_gpu_kernel, move_bytes
 from .gpu.launch.limits import array_bytes, refused_launch
 from .gpu.memory.atomic_contention import note_expected_contention
+from .gpu.requirements import refuse, requirement_notes, unmet_requirements
 from .multi_kernel import merge_reports, split_kernels
 from .report import ArrayShape, CaveatNote, KernelReport
 from .reporting.lower_bound import limit_to_compulsory_bytes, report_lower_bound
@@ -191,12 +192,15 @@ def _analyze_gpu_kernel(
     loops = note_update_loops(leaves, device.arch)
     contention = note_expected_contention(leaves, device)
     lost = tuple(lost_notes(kernel.tree))
-    report = report.replace(caveats=report.caveats + unsupported + loops + contention + lost)
+    lacks = unmet_requirements(workload.facts, (leaf.source for leaf in leaves), device)
+    required = requirement_notes(workload.facts, lacks, device)
+    notes = (*unsupported, *required, *loops, *contention, *lost)
+    report = report.replace(caveats=(*report.caveats, *notes))
     report = add_traffic(report, workload.counted.footprint, leaves, device)
     report = add_gpu_launch(report, kernel.launch, device)
     timed = kernel.block_time, kernel.time
     block = kernel.launch.block
-    reason = refused_launch(workload.counts, device)
+    reason = refuse(lacks, device) if lacks else refused_launch(workload.counts, device)
     if reason or not block.occupancy:
         return add_unknown_time(report, kernel.tree, timed, reason or block.misfit, by_line)
     return add_time(report, device, kernel.tree, timed, kernel.launch.blocks, by_line)

@@ -158,9 +158,9 @@ class KernelReport:
     `status` is ``ok``, ``no-time``, ``needs-bindings``, ``unsupported`` or ``error``.  A kernel
     without a time has its counts, and `message` has the reason; a kernel with any other status but
     ``ok`` has no numbers.  `device_source` says who chose the device (``directive``, ``project``,
-    ``option``, ``target``, ``schedule``, ``machine``, ``default``).  `call_site` is the place of
-    the call in another file, `launches` how often a captured call was launched.  `assumed` are the
-    arguments and sizes that nothing gives, as expressions by name.
+    ``option``, ``target``, ``schedule``, ``instructions``, ``machine``, ``default``).  `call_site`
+    is the place of the call in another file, `launches` how often a captured call was launched.
+    `assumed` are the arguments and sizes that nothing gives, as expressions by name.
     `arrays` are those that the kernel takes, and `sizes` the arguments and dynamic dimensions on
     which their shapes depend; empty where that is not known.
     `built` is set for a kernel that a statement builds.  For a version of a schedule, `previous_s`

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tirlens.hardware import DEFAULT_CPU, DEFAULT_DEVICE, Device, DeviceError, for_target, load
 from tirlens.hardware.detect import machine_device
+from tirlens.hardware.gpu_features import device_with, missing_features
 from tirlens.hardware.targets import missing_kind
 from tirlens.pipeline.options import Options
 from tirlens.source.source_file import KernelSource
@@ -23,8 +24,8 @@ class DeviceChoice:
     Attributes
     ----------
     source
-        ``directive``, ``project``, ``option``, ``target``, ``schedule``, ``machine`` or
-        ``default``.
+        ``directive``, ``project``, ``option``, ``target``, ``schedule``, ``instructions``,
+        ``machine`` or ``default``.
     problems
         What is wrong with choices that would have taken precedence.
     """
@@ -34,44 +35,51 @@ class DeviceChoice:
     problems: tuple[Problem, ...] = ()
 
 
-def choose_device(
-    kernel: KernelSource | None,
-    facts: KernelFacts | None,
+def choose_devices(
+    kernels: Sequence[KernelFacts],
+    source_of: Callable[[KernelFacts], KernelSource | None],
     options: Options,
-    *,
-    is_cpu_schedule: bool | None = None,
+) -> tuple[DeviceChoice, ...]:
+    """Choose the device of each of the kernels of a text.
+
+    As in `choose_device`; where nothing names a device, the kernels of a text are on one that has
+    the instructions of all, and the versions of a schedule for a CPU on a CPU.
+    """
+    on_cpu = _cpu_schedules(kernels)
+    features = frozenset(item.feature for facts in kernels for item in facts.requires)
+    return tuple(
+        _choose(source_of(facts), facts, options, position in on_cpu, features)
+        for position, facts in enumerate(kernels)
+    )
+
+
+def choose_device(
+    kernel: KernelSource | None, facts: KernelFacts | None, options: Options
 ) -> DeviceChoice:
     """Choose the device of a kernel.
 
     In order of precedence: directive, project, option, the kernel's own target, a CPU for the
-    schedule of one, a GPU of this machine, the default device. A forced option comes first.
-
-    Parameters
-    ----------
-    is_cpu_schedule
-        Whether the kernel is a version of a schedule for a CPU; None if its loops tell.
+    schedule of one, a GPU of this machine, the default device. A forced option comes first. In
+    place of the last two it is one that has the kernel's instructions.
     """
-    if is_cpu_schedule is None:
-        is_cpu_schedule = facts is not None and has_cpu_loops(facts)
-    choice = _choose(kernel, facts, options, is_cpu_schedule)
-    if facts is not None and choice.device.kind == "gpu" and has_cpu_loops(facts):
-        device = replace(choice.device, caveats=(*choice.device.caveats, _NO_GPU_KERNEL))
-        return replace(choice, device=device)
-    return choice
+    if facts is None:
+        return _choose(kernel, None, options, False, frozenset())
+    features = frozenset(item.feature for item in facts.requires)
+    return _choose(kernel, facts, options, _has_cpu_loops(facts), features)
 
 
-def has_cpu_loops(facts: KernelFacts) -> bool:
+def _has_cpu_loops(facts: KernelFacts) -> bool:
     """Whether loops of a kernel are distributed over the cores of a CPU."""
     return _is_without_threads(facts) and _has_parallel_loop(facts.body)
 
 
-def cpu_schedules(kernels: Sequence[KernelFacts]) -> frozenset[int]:
+def _cpu_schedules(kernels: Sequence[KernelFacts]) -> frozenset[int]:
     """The positions of kernels that are, or become, schedules for a CPU.
 
     A version without threads is of the CPU where another kernel of the text has parallel loops and
     none has threads: the versions of a schedule are compared on one device.
     """
-    parallel = frozenset(i for i, facts in enumerate(kernels) if has_cpu_loops(facts))
+    parallel = frozenset(i for i, facts in enumerate(kernels) if _has_cpu_loops(facts))
     built = [i for i, facts in enumerate(kernels) if facts.built is not None]
     is_for_cpu = parallel and all(_is_without_threads(kernels[i]) for i in built)
     return parallel | frozenset(built) if is_for_cpu else parallel
@@ -99,6 +107,26 @@ def _choose(
     facts: KernelFacts | None,
     options: Options,
     is_cpu_schedule: bool,
+    features: frozenset[str],
+) -> DeviceChoice:
+    """Choose a device; `features` are those that the kernels of the text require."""
+    choice = _find_choice(kernel, facts, options, is_cpu_schedule, features)
+    if facts is not None and choice.device.kind == "gpu" and _has_cpu_loops(facts):
+        return _with_caveat(choice, _NO_GPU_KERNEL)
+    return choice
+
+
+def _with_caveat(choice: DeviceChoice, text: str) -> DeviceChoice:
+    device = replace(choice.device, caveats=(*choice.device.caveats, text))
+    return replace(choice, device=device)
+
+
+def _find_choice(
+    kernel: KernelSource | None,
+    facts: KernelFacts | None,
+    options: Options,
+    is_cpu_schedule: bool,
+    features: frozenset[str],
 ) -> DeviceChoice:
     problems: list[Problem] = []
     for name, source, span in _named_devices(kernel, options):
@@ -116,10 +144,13 @@ def _choose(
     device = machine_device()
     source = "default" if device is None else "machine"
     device = device or load(DEFAULT_DEVICE)
+    if missing_features(features, device.arch) and device.kind == "gpu":
+        name = device_with(features)
+        if name is not None:
+            return DeviceChoice(load(name), "instructions", tuple(problems))
+    choice = DeviceChoice(device, source, tuple(problems))
     note = missing_kind(facts.target, device) if facts is not None else None
-    if note is not None:
-        device = replace(device, caveats=(*device.caveats, note))
-    return DeviceChoice(device, source, tuple(problems))
+    return choice if note is None else _with_caveat(choice, note)
 
 
 def named_device(kernel: KernelSource | None, options: Options) -> str | None:

@@ -12,7 +12,7 @@ from tirlens.ide.notebook_file import NotebookFile
 from tirlens.model.report import CaveatNote, KernelReport
 from tirlens.pipeline.analysis_request import selected_kernels
 from tirlens.pipeline.call_sizes import sizes_of
-from tirlens.pipeline.device_choice import choose_device, cpu_schedules
+from tirlens.pipeline.device_choice import choose_device, choose_devices
 from tirlens.pipeline.options import Options
 from tirlens.pipeline.report_cache import ReportCache
 from tirlens.pipeline.span_shift import map_spans
@@ -93,12 +93,10 @@ def file_report(
     problems: list[Problem] = [Problem(p.kind, p.message, p.span) for p in source.problems]
     devices: dict[str, Device] = {}
     last = last_versions(result.kernels)
-    on_cpu = cpu_schedules(result.kernels)
-    for position, facts in enumerate(result.kernels):
+    choices = choose_devices(result.kernels, index.find, options)
+    for facts, choice in zip(result.kernels, choices, strict=True):
         kernel = index.find(facts)
         is_repeated = not is_last(facts, last) or bool(facts.built and facts.built.same_as)
-        is_on_cpu = position in on_cpu
-        choice = choose_device(kernel, facts, options, is_cpu_schedule=is_on_cpu)
         problems += choice.problems
         devices.setdefault(choice.device.id, choice.device)
         try:

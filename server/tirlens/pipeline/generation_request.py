@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tirlens.pipeline.device_choice import choose_device
+from tirlens.pipeline.device_choice import choose_devices
 from tirlens.pipeline.file_report import KernelIndex
 from tirlens.pipeline.lowering_request import RequestIndex
 from tirlens.pipeline.options import Options
@@ -50,8 +50,9 @@ def generation_request(
     """
     requests: dict[tuple[str, str], KernelRequest] = {}
     index, requested = KernelIndex(source), RequestIndex(first.kernels)
-    for facts in result.kernels:
-        arch = choose_device(index.find(facts), facts, options).device.arch
+    choices = choose_devices(result.kernels, index.find, options)
+    for facts, choice in zip(result.kernels, choices, strict=True):
+        arch = choice.device.arch
         request = requested.find(facts)
         if request is None or not facts.launch.grid or not arch.startswith("sm_"):
             continue

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tirlens.pipeline.device_choice import choose_device
+from tirlens.hardware import Device
+from tirlens.pipeline.device_choice import choose_devices
 from tirlens.pipeline.file_report import KernelIndex
 from tirlens.pipeline.options import Options
 from tirlens.pipeline.plan import Part, Plan, plan_analysis, top_level_name
@@ -33,8 +34,9 @@ def lowering_request(
     requests: dict[tuple[str, str, str], KernelRequest] = {}
     index, requested = KernelIndex(source), RequestIndex(first.kernels)
     versions = Counter((kernel.name, kernel.prim_func) for kernel in first.kernels)
-    for facts in result.kernels if options.lower else ():
-        arch = _architecture(facts, index, options)
+    choices = choose_devices(result.kernels, index.find, options)
+    for facts, choice in zip(result.kernels, choices, strict=True) if options.lower else ():
+        arch = _architecture(facts, choice.device)
         request = requested.find(facts)
         if arch is None or request is None or _is_known(facts, arch):
             continue
@@ -139,14 +141,14 @@ def _with_lowerings(facts: KernelFacts, lowerings: Sequence[Lowering]) -> Kernel
     )
 
 
-def _architecture(facts: KernelFacts, index: KernelIndex, options: Options) -> str | None:
+def _architecture(facts: KernelFacts, device: Device) -> str | None:
     """The CUDA architecture to lower a kernel for; None for a kernel that is not lowered.
 
     TVM launches a kernel as it is written.
     """
     if facts.framework != "tilelang" or not facts.launch.grid:
         return None
-    arch = choose_device(index.find(facts), facts, options).device.arch
+    arch = device.arch
     return arch if arch.startswith("sm_") else None
 
 

@@ -10,6 +10,7 @@ from . import array_shapes, compile_options, version
 from .ir import dialect
 from .locations import spans
 from .locations.source_text import SourceText
+from .passes.device_features import required_features
 from .passes.storage_compaction import compacted_storage
 from .passes.useful_work import annotate_useful_work
 from .reading.expressions import Expressions
@@ -73,6 +74,7 @@ def extract(
         attributes=compile_options.disabled_transformations(attributes),
         caveats=tuple(state.caveats.found),
         sizes=array_shapes.sizes(buffers, attributes),
+        requires=required_features(prim_func.body, locator.sites) if launch.threads else (),
         fast_math=compile_options.fast_math(framework, attributes),
     )
 

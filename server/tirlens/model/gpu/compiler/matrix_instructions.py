@@ -10,21 +10,18 @@ part of the product.  tcgen05 reads a tile once.
 
 Sources: tilelang ``src/cuda/op/gemm.cc`` (ComputeWgmmaWarpPartition, ComputeDefaultWarpPartition).
 
-A kernel with a matrix instruction that the device does not have does not compile for it.  Its cost
-is estimated at the rate of the device's own instructions.  Sources: PTX ISA, "Target ISA Notes" of
-``wgmma.mma_async`` (sm_90a alone) and ``tcgen05.mma`` (sm_100, sm_101, sm_103 and sm_110 and not
-sm_120); AMD's CDNA 1 to 4 and RDNA 3 and 4 ISA guides, "Matrix Arithmetic Instructions" (MFMA:
-gfx908 to gfx950) and "WMMA" (gfx11 and gfx12).
+A kernel with a matrix instruction that the device does not have does not compile for it, and has no
+time there (`tirlens.hardware.gpu_features`).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from tirlens.hardware.gpu_features import missing_features
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Gemm, MatrixInstruction, Mma, WarpPolicy
+from tirlens_worker.facts import Gemm, Mma, WarpPolicy
 
 from ...constants import constant
 from ...report import CaveatNote
@@ -71,13 +68,6 @@ MMA_COLUMNS = constant(
     meaning="Columns of one matrix instruction of a warp.",
     source='PTX ISA, "Warp Level Matrix Shape": m16n8',
 )
-# The names of the targets that have each instruction.
-_SUPPORTING_TARGETS: Mapping[MatrixInstruction, re.Pattern[str]] = {
-    "wgmma": re.compile(r"sm_90a?"),
-    "tcgen05": re.compile(r"sm_1(00|01|03|10)[af]?"),
-    "mfma": re.compile(r"gfx9(08|0a|4\d|5\d)"),
-    "rdna_wmma": re.compile(r"gfx1[12]\d\d"),
-}
 
 
 def matrix_rate_fraction(name: str, instruction: MatrixInstruction | None, device: Device) -> float:
@@ -167,8 +157,7 @@ def find_unsupported_instructions(nodes: Iterable[object], arch: str) -> tuple[C
     for node in nodes:
         if not isinstance(node, (Gemm, Mma)) or node.instruction is None:
             continue
-        have = _SUPPORTING_TARGETS.get(node.instruction)
-        if have is None or have.fullmatch(arch):
+        if not missing_features((node.instruction,), arch):
             continue
         message = (
             f"{arch} has no {node.instruction} instruction: "
