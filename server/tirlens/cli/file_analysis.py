@@ -37,6 +37,10 @@ from tirlens_worker.protocol import Analyze, Result
 # The start of a process that has the model takes as long as the reports of about these.
 _KERNELS_WORTH_PROCESSES = 40
 _START_METHOD = "spawn" if sys.platform == "win32" else "forkserver"
+_NO_FUNCTION = (
+    "te.compute describes tensors, and te.create_prim_func makes a function of them: "
+    "func = te.create_prim_func([A, B, C])"
+)
 _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "build", "dist"}
 
 
@@ -175,7 +179,9 @@ def trace_in(pool: WorkerPool, arguments: argparse.Namespace) -> list[Traced]:
     if not any(
         file.source.kernels or file.source.problems or file.result.problems for file in traced
     ):
-        raise UsageError(f"no kernels in {', '.join(arguments.files)}")
+        described = any(file.source.has_tensor_expressions for file in traced)
+        hint = f": {_NO_FUNCTION}" if described else ""
+        raise UsageError(f"no kernels in {', '.join(arguments.files)}{hint}")
     if not any(selected_kernels(file.source, file.options) for file in traced):
         refuse_selection(arguments, traced)
     _check_bindings(options.bindings, traced)

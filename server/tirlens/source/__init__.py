@@ -5,6 +5,7 @@ Nothing is executed or imported; only the standard library's `ast` is used.
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 
 from tirlens.source.assemble import Assembler
@@ -61,5 +62,9 @@ def read(text: str) -> SourceFile:
         statements=statements(parsed, names),
         literal_values=literal_values(parsed.nodes),
         compile_targets=compile_targets(parsed.nodes),
+        has_tensor_expressions=any(
+            isinstance(node, ast.Call) and builders.is_tensor_expression(node)
+            for node in (parsed.nodes if builders.exist else ())
+        ),
         text=text,
     )

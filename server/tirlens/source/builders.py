@@ -86,6 +86,11 @@ class Builders:
         path = self._path(call.func)
         return path is not None and path.startswith("tvm.") and path.split(".")[-1] in _COMPILERS
 
+    def is_tensor_expression(self, call: ast.Call) -> bool:
+        """Whether `call` yields a tensor, of which no function has been made."""
+        path = self._path(call.func)
+        return path is not None and path.startswith("tvm.") and path.endswith("te.compute")
+
     def is_removed(self, call: ast.Call) -> bool:
         """Whether `call` is of an API that the supported versions no longer have."""
         path = self._path(call.func)

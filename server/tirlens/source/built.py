@@ -13,7 +13,7 @@ from tirlens.source.builders import PREPARING_STEPS, Builders, calls_of
 from tirlens.source.call_sites import CallSites
 from tirlens.source.dependencies import is_main_guard
 from tirlens.source.find import Definition, Found, blocks, is_helper_function
-from tirlens.source.module_names import Names
+from tirlens.source.module_names import Names, bound_names
 from tirlens.source.parse import Text
 from tirlens.source.source_file import Directive, KernelSource
 from tirlens_worker.facts import Span
@@ -21,6 +21,7 @@ from tirlens_worker.facts import Span
 # The most versions of the schedules of one function, or of the module's own level.
 _MAX_STEPS = 60
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+_PRINTERS = ("print", "type", "repr", "str")
 _RAISES = re.compile(r"\b(raises|assertRaises\w*)$")
 # Modules that have no kernels of the user.
 _LIBRARIES = frozenset({
@@ -58,6 +59,7 @@ class BuiltKernels:
         calls = Counter(_factory_call(node, owners) for node in text.tree.body)
         several = Counter(name for name, _ in filter(None, calls))
         self._factories = {name for name, count in several.items() if count > 1}
+        self._used_names = set(_used_names(text.tree)) if builders.exist else set[str]()
         self._imported = {
             name
             for name, path in names.aliases.items()
@@ -106,6 +108,9 @@ class BuiltKernels:
                 return _Building(prefix + _name(node, scope), (node,), scope)
         if scope or not isinstance(node, ast.Assign):
             return None
+        if isinstance(node.value, ast.Call) and self._builders.is_tensor_expression(node.value):
+            is_result = bound_names([node]).isdisjoint(self._used_names)
+            return _Building(_name(node, scope), (node,), scope) if is_result else None
         if _factory_call(node, self._factories):
             return _Building(_name(node, scope), (node,), scope)
         if _factory_call(node, self._imported) and self._builders.exist:
@@ -233,6 +238,17 @@ def _name(node: ast.stmt, scope: tuple[Definition, ...]) -> str:
         if isinstance(func, (ast.Name, ast.Attribute)):
             return func.id if isinstance(func, ast.Name) else func.attr
     return scope[-1].name if scope else "module"
+
+
+def _used_names(tree: ast.AST) -> Iterator[str]:
+    """The names whose values a program uses for more than to print them."""
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
+        if not isinstance(node, ast.Call) or getattr(node.func, "id", "") not in _PRINTERS:
+            pending.extend(ast.iter_child_nodes(node))
 
 
 def _factory_call(node: ast.stmt, names: Iterable[str]) -> tuple[str, str] | None:

@@ -141,7 +141,8 @@ class SourceFile:
     `framework_hint` is ``tvm``, ``tilelang`` or None, from its imports.  `statements` are those of
     the top level, none where a part of the text does not parse.  `hints` are the values that the
     text gives to names, see `tirlens.source.literal_values`.  `compile_targets` are the targets of
-    its compilations, see `tirlens.source.compile_targets`.
+    its compilations, see `tirlens.source.compile_targets`.  `has_tensor_expressions`: it describes
+    tensors with ``te.compute``, of which functions may be made.
     """
 
     kernels: tuple[KernelSource, ...] = ()
@@ -153,4 +154,5 @@ class SourceFile:
         default_factory=dict[str, tuple[str, ...]]
     )
     compile_targets: tuple[Mapping[str, Any], ...] = ()
+    has_tensor_expressions: bool = False
     text: str = field(default="", repr=False)

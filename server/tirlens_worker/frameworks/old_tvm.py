@@ -48,6 +48,10 @@ _RENAMED: Dict[str, Tuple[str, ...]] = {
     "BlockRV": ("SBlockRV",),
     "BlockDependenceInfo": ("SBlockDependenceInfo",),
 }
+# Options of passes that became those of ``s_tir``; the others are of ``tirx``.
+_SCHEDULED_OPTIONS = frozenset(
+    ["LoopPartition", "InjectDoubleBuffer", "HoistIfThenElse", "HoistExpression"]
+)
 _TARGET_ATTRIBUTES = (
     "arch",
     "l2_cache_size_bytes",
@@ -82,6 +86,7 @@ def install(tvm: ModuleType) -> None:
 
     tvm.__dict__["__getattr__"] = attribute
     _alias_blocks(importlib.import_module("tvm.s_tir").Schedule)
+    _rename_options(importlib.import_module("tvm.ir.transform").PassContext)
     _add_target_attributes(importlib.import_module("tvm.target").Target)
     _mark_as_scheduled()
 
@@ -155,6 +160,10 @@ class _OldModule(ModuleType):
         self.__all__ = [word for one in replacements for word in getattr(one, "__all__", dir(one))]
         if name == "tvm.script.tir":
             self.__dict__.update(_script(replacements[0]))
+        elif name == "tvm.tir":
+            # The decorator was one of the language, of which users wrote the shorter name.
+            script = importlib.import_module("tvm.script.tir")
+            self.__dict__.update(prim_func=script.prim_func)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -178,6 +187,32 @@ class _OldModule(ModuleType):
                 where, self.__name__, name
             )
         )
+
+
+def _rename_options(context: Any) -> None:
+    """Let ``PassContext(config={"tir.add_lower_pass": ...})`` set the option of the new name."""
+    construct = context.__init__
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        config = kwargs.get("config")
+        if isinstance(config, dict):
+            options = cast(Dict[str, Any], config)
+            kwargs["config"] = dict(_renamed_option(*item) for item in options.items())
+        construct(self, *args, **kwargs)
+
+    context.__init__ = init
+
+
+def _renamed_option(name: str, value: Any) -> Tuple[str, Any]:
+    """The present name and value of an option of a pass."""
+    prefix, _, rest = str(name).partition(".")
+    if prefix != "tir":
+        return name, value
+    if rest == "add_lower_pass":
+        # The phases are objects of the IR now.
+        make = sys.modules["tvm"].tirx.IntImm
+        value = [[make("int32", phase), one] for phase, one in value]
+    return ("s_tir." if rest in _SCHEDULED_OPTIONS else "tirx.") + rest, value
 
 
 def _script(script: Any) -> Dict[str, Any]:

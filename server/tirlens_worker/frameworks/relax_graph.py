@@ -31,6 +31,16 @@ def has_graph(module: Any) -> bool:
     return any(_is_relax(function) for function in module.functions.values())
 
 
+def binding_count(module: Any) -> int:
+    """The number of variables that the Relax functions of a module bind."""
+    return sum(
+        len(block.bindings)
+        for function in module.functions.values()
+        if _is_relax(function)
+        for block in getattr(function.body, "blocks", ())
+    )
+
+
 def graph_calls(module: Any, entry: str = "") -> List[GraphCall]:
     """The kernels that the Relax functions of a module call, or only the function `entry`.
 

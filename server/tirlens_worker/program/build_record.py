@@ -177,6 +177,11 @@ class BuildRecord:
                 return
             yield other
 
+    def operation_lines(self, tensor: Any) -> Dict[str, int]:
+        """The lines of the operations that `tensor` is made of, by their names."""
+        known = ((one, self._operation_lines.get(hash(one))) for one in _operations(tensor))
+        return {str(one.name): found[1] for one, found in known if found is not None}
+
     def block_lines(self, names: Sequence[str], event: Event) -> Dict[str, int]:
         """The lines of ``te.compute`` for the blocks `names` that come from one."""
         end = self._events.index(event)
@@ -299,6 +304,8 @@ def _recorded_operation(make: Callable[..., Any]) -> Callable[..., Any]:
 def _is_built(value: Any, depth: int = 2) -> bool:
     if isinstance(value, CapturedKernel) or type(value).__name__ in ("PrimFunc", "IRModule"):
         return True
+    if is_tensor_expression(value):
+        return True
     inner = elements(value)
     if not depth or len(inner) > _MAX_ELEMENTS:
         return False
@@ -317,6 +324,11 @@ def _snapshot(value: Any, depth: int = 2) -> Any:
         items = cast(Dict[Any, Any], value).items()
         return {key: _snapshot(one, depth - 1) for key, one in items}
     return [_snapshot(one, depth - 1) for one in elements(value)]
+
+
+def is_tensor_expression(value: Any) -> bool:
+    """Whether `value` is a tensor of ``te.compute``."""
+    return type(value).__name__ == "Tensor" and type(value).__module__.startswith("tvm.te")
 
 
 def elements(value: Any) -> List[Any]:

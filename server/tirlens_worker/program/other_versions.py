@@ -37,6 +37,8 @@ _REPLACED = {
     "tvm.auto_scheduler": "tvm.s_tir.meta_schedule searches for the schedules of PrimFuncs",
     "tvm.autotvm": "tvm.s_tir.meta_schedule searches for the schedules of PrimFuncs",
     "tvm.relay": "models are modules of tvm.relax, which tvm.relax.frontend imports",
+    "tvm.driver.tvmc": "import the model with tvm.relax.frontend, as onnx.from_onnx does, and "
+    "compile the module with tvm.compile",
     "tvm.lower": "tvm.compile lowers a module, and tvm.s_tir.Schedule shows one",
     "tvm.nd": "tvm.runtime.tensor makes arrays",
     "tvm.hybrid": "write the function in TVMScript, @T.prim_func",

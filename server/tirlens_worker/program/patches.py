@@ -37,9 +37,11 @@ from .compilations import (
     with_options,
     with_target,
 )
+from .relax_compilation import with_default_passes
 
 _done: Set[str] = set()
 _MAX_SOURCES = 1000
+_ADD_LOWER_PASS = "tirx.add_lower_pass"
 
 
 def install(target: Mapping[str, Any]) -> None:
@@ -211,9 +213,32 @@ def _capturing(compile_module: Callable[..., Any]) -> Callable[..., Any]:
         caller = frame and frame.f_back
         if caller is not None and str(caller.f_globals.get("__name__")).startswith("tvm."):
             return compile_module(mod, target, *args, **kwargs)
-        return capture(with_target(mod, target))
+        pipeline = kwargs.get("relax_pipeline", args[1] if len(args) > 1 else "default")
+        scheduled = with_default_passes(mod, target, pipeline)
+        return capture(_with_lower_passes(with_target(scheduled, target)))
 
     return capture_or_compile
+
+
+def _with_lower_passes(module: Any) -> Any:
+    """`module` after the passes of ``tirx.add_lower_pass`` that are the first of all.
+
+    Those of later phases see lowered code.
+    """
+    tvm = sys.modules["tvm"]
+    passes = tvm.transform.PassContext.current().config.get(_ADD_LOWER_PASS) or ()
+    first = [one for phase, one in passes if int(phase) == 0]
+    later = len(passes) - len(first)
+    if later:
+        text = "the figures are without passes of {} that see lowered code: {}"
+        build_record.remark(text.format(_ADD_LOWER_PASS, later))
+    is_function = type(module).__name__ == "PrimFunc"
+    if not first or not (is_function or type(module).__name__ == "IRModule"):
+        return module
+    changed = tvm.IRModule({"main": module}) if is_function else module
+    for one in first:
+        changed = one(changed)
+    return changed["main"] if is_function else changed
 
 
 def _patch_relax_operators(op: Any) -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
 
 from ..facts import Built, Span, no_entries
-from ..frameworks import relax_graph
+from ..frameworks import relax_graph, tensor_expressions
 from ..frameworks.ir import dialect
 from ..frameworks.locations.block_lines import NO_LINES, BlockLines, block_names
 from ..program import execution, load
-from ..program.build_record import BuildRecord, Event, elements
+from ..program.build_record import BuildRecord, Event, elements, is_tensor_expression
 from ..program.compilations import CapturedKernel
 from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 from . import assumed_calls
@@ -87,6 +87,11 @@ class BuiltTracer:
             if type(value).__name__ == "IRModule" and relax_graph.has_graph(value):
                 for graph_call in relax_graph.graph_calls(value):
                     yield _of_graph(graph_call, event.step, call)
+                continue
+            if is_tensor_expression(value):
+                lines = BlockLines(self._record.operation_lines(value), {})
+                function = tensor_expressions.make_function(value)
+                yield BuiltFunction(None, function, Built(event.step), call, lines=lines)
                 continue
             for name, function in self._changes(event, functions(value)):
                 same = self._same(event, function)

@@ -21,7 +21,7 @@ from functools import lru_cache
 
 from tirlens.hardware.gpu_features import missing_features
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Gemm, Mma, WarpPolicy
+from tirlens_worker.facts import Gemm, MatrixInstruction, Mma, WarpPolicy
 
 from ...constants import constant
 from ...report import CaveatNote
