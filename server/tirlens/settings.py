@@ -18,7 +18,8 @@ from tirlens.toml_reader import TomlError, read_in_time, read_toml
 DEFAULT_TIMEOUT_S = 20.0
 MAX_TIMEOUT_S = 86_400
 DEFAULT_MIN_PERCENTAGE = 1.0
-DEFAULT_HINT_COLUMNS = 120
+DEFAULT_HINT_COLUMNS = 104
+DEFAULT_LENS_CHARACTERS = 93
 DETAILS = ("all", "hottest", "marked", "off")
 LENS_PARTS = ("time", "verdict", "peak", "work", "size", "call")
 """The parts that a lens may show; the device always follows them."""
@@ -33,15 +34,15 @@ class Settings:
 
     `device` is an id or the path of a device file, `python` the interpreter that runs the user's
     code, `calls` and `bindings` are as in a directive.  `timeout_s` limits one file's analysis.
-    `min_percentage` is the share of a kernel's time below which a line gets no label.  `show` is
-    one of `DETAILS`: what the editor displays.  Hints end before the column `hint_columns`, and
-    have the change since the last save with `hint_changes`.  With `gutter_heat` lines are marked
-    by their share of the time.  `analyze_on_open` is whether a file is analysed when the editor
-    opens it, which only the editor's own settings may say.  `lower` is whether tilelang lowers its
-    kernels for the exact threads and shared memory.  `budgets` are
+    `min_percentage` is the share of a kernel's time below which a line gets no label. `show` is one
+    of `DETAILS`: what the editor displays. Hints end before the column `hint_columns`, lenses have
+    at most `lens_characters`, and hints have the change since the last save with `hint_changes`.
+    With `gutter_heat` lines are marked by their share of the time. `analyze_on_open` is whether a
+    file is analysed when the editor opens it, which only the editor's own settings may say. `lower`
+    is whether tilelang lowers its kernels for the exact threads and shared memory. `budgets` are
     those of the kernels by name (with ``*`` and ``?`` as in file names), `fail_above` the growth
-    above which a change is refused (`tirlens.gate`).  `environment` names further environment
-    variables that analysed code sees (with ``*`` and ``?``).  `lens_parts` are the parts of a lens
+    above which a change is refused (`tirlens.gate`). `environment` names further environment
+    variables that analysed code sees (with ``*`` and ``?``). `lens_parts` are the parts of a lens
     in order.
     """
 
@@ -56,6 +57,7 @@ class Settings:
     code_lens: bool | None = None
     show: str | None = None
     hint_columns: int | None = None
+    lens_characters: int | None = None
     hint_changes: bool | None = None
     gutter_heat: bool | None = None
     lens_parts: tuple[str, ...] = ()
@@ -274,6 +276,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "code_lens": _flag,
     "show": _detail,
     "hint_columns": _columns,
+    "lens_characters": _columns,
     "hint_changes": _flag,
     "gutter_heat": _flag,
     "lens_parts": _lens_parts,

@@ -24,6 +24,8 @@ from tirlens import pipeline, source, worker_client
 from tirlens.ide import lenses
 from tirlens.pipeline import Options
 from tirlens.session.analysis import Analysis, Reading
+from tirlens.session.configuration import Configuration
+from tirlens.settings import Settings
 from tirlens_worker.protocol import Result
 
 _CODE = re.compile(r"^(?P<indent> *)(\.\. code(-block)?:: *python|```python)\s*$")
@@ -125,8 +127,9 @@ def _rows(
     result = client.analyze(request) if request.kernels else Result(1)
     report = pipeline.file_report(read, result, options, str(name))
     analysis = Analysis(Reading(text, text.splitlines(), read), result, report)
+    display = Configuration().display(Settings())
     for kernel in read.kernels:
-        lens = " | ".join(part.title for part in analysis.lens(kernel))
+        lens = " | ".join(part.title for part in analysis.lens(kernel, display))
         yield Row(path, kernel.span.line, kernel.name, lens.removesuffix(f" | {lenses.ANALYSING}"))
 
 

@@ -76,6 +76,7 @@ def _example(name: str) -> object:
         "timeout": 1,
         "minPercentage": 1,
         "hintColumns": 100,
+        "lensCharacters": 50,
     }
     return examples.get(name, True)
 

@@ -33,7 +33,7 @@ await withBrowser({ ...given, ...looks }, async (open) => {
   await frame(1800);
 
   // The edit, letter by letter, and the save.
-  const rows = await window.boxOf("block_M=", "128");
+  const rows = await window.boxOf("BM=", "128");
   await page.mouse.click(rows.x + rows.width, rows.y + rows.height / 2);
   await settled();
   await frame(500);

@@ -1,4 +1,4 @@
-"""A matrix product in tilelang. Save the file: the cost of each line is at its end."""
+"""A matrix product: the cost of each line is at its end."""
 
 import tilelang
 import tilelang.language as T
@@ -7,22 +7,29 @@ import tilelang.language as T
 # The call to estimate for, which you can change here.
 # tirlens: matmul(4096, 4096, 4096)
 @tilelang.jit(out_idx=[-1])
-def matmul(M, N, K, block_M=128, block_N=128, block_K=64):
+def matmul(M, N, K, BM=128, BN=128, BK=64):
     @T.prim_func
     def main(
         A: T.Tensor((M, K), "float16"),
         B: T.Tensor((K, N), "float16"),
         C: T.Tensor((M, N), "float16"),
     ):
-        with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=128) as (bx, by):
-            A_shared = T.alloc_shared((block_M, block_K), "float16")
-            B_shared = T.alloc_shared((block_K, block_N), "float16")
-            C_local = T.alloc_fragment((block_M, block_N), "float32")
-            T.clear(C_local)
-            for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=2):
-                T.copy(A[by * block_M, k * block_K], A_shared)
-                T.copy(B[k * block_K, bx * block_N], B_shared)
-                T.gemm(A_shared, B_shared, C_local)
-            T.copy(C_local, C[by * block_M, bx * block_N])
+        with T.Kernel(
+            T.ceildiv(N, BN),
+            T.ceildiv(M, BM),
+            threads=128,
+        ) as (x, y):
+            A_s = T.alloc_shared((BM, BK), "float16")
+            B_s = T.alloc_shared((BK, BN), "float16")
+            C_l = T.alloc_fragment((BM, BN), "float32")
+            T.clear(C_l)
+            for k in T.Pipelined(
+                T.ceildiv(K, BK),
+                num_stages=2,
+            ):
+                T.copy(A[y * BM, k * BK], A_s)
+                T.copy(B[k * BK, x * BN], B_s)
+                T.gemm(A_s, B_s, C_l)
+            T.copy(C_l, C[y * BM, x * BN])
 
     return main

@@ -7,6 +7,7 @@ import { log } from "./log";
 import { Reading } from "./reading";
 import { offerFramework, offerPython } from "./remedies";
 import { Reports } from "./report";
+import { EditorRoom } from "./room";
 import { StatusItem } from "./status";
 
 let server: Server | undefined;
@@ -40,6 +41,7 @@ export function activate(context: ExtensionContext): void {
     reports,
     generated,
     new Reading(started),
+    new EditorRoom(started),
     ...registerCommands(started, status, reports, generated, devices, samples, version),
     workspace.onDidOpenTextDocument(consider),
     workspace.onDidSaveTextDocument(consider),

@@ -71,6 +71,8 @@ export const SERVER = {
   heat: "tirlens.heat",
   /** [uri, revision | null] -> its name; the saved text, or a git revision. */
   pinBaseline: "tirlens.pinBaseline",
+  /** [uri, columns, characters of a lens] -> null; how much room hints and lenses have, null for unknown. */
+  setRoom: "tirlens.setRoom",
   /** [uri] -> null */
   clearBaseline: "tirlens.clearBaseline",
   /** [] -> an object; versions, interpreters, durations, no source. */

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tirlens.ide import call_text, labels, sizes, verdicts
 from tirlens.ide.history import NO_HISTORY, History
-from tirlens.settings import DEFAULT_LENS_PARTS
+from tirlens.settings import DEFAULT_LENS_CHARACTERS, DEFAULT_LENS_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 Action = Literal["report", "call", "device", "trust", "analyze", "none"]
 
-LIMIT = 110
-"""The most characters of a lens; the device, which is last, must stay on the screen."""
 
 _LEAST_VERDICT = 12
+_REPORT_CHARACTERS = 140
 # The share of the roofline from which the operations of one class set it.
 _ALMOST = 0.95
 _SEPARATOR = " | "
@@ -44,7 +43,7 @@ def parts(
     report: KernelReport,
     history: History = NO_HISTORY,
     names: Sequence[str] = DEFAULT_LENS_PARTS,
-    limit: int = LIMIT,
+    limit: int = DEFAULT_LENS_CHARACTERS,
 ) -> list[Part]:
     """The lens of one analysed kernel.
 
@@ -82,7 +81,9 @@ def parts(
     return [*(Part(title, _CLICKS[name]) for name, title in displayed), device]
 
 
-def several(reports: Sequence[tuple[KernelReport, History]], limit: int = LIMIT) -> list[Part]:
+def several(
+    reports: Sequence[tuple[KernelReport, History]], limit: int = DEFAULT_LENS_CHARACTERS
+) -> list[Part]:
     """The lens of a kernel with several calls: time and size of each, then their device."""
     device = Part(", ".join(dict.fromkeys(report.device_id for report, _ in reports)), "device")
     found: list[Part] = []
@@ -106,8 +107,8 @@ def _more(count: int) -> str:
 
 
 def lens(report: KernelReport) -> str:
-    """The whole lens as one line of text."""
-    return _SEPARATOR.join(part.title for part in parts(report))
+    """The lens as one line of a report."""
+    return _SEPARATOR.join(part.title for part in parts(report, limit=_REPORT_CHARACTERS))
 
 
 def time(report: KernelReport, changes: str = "", is_brief: bool = False) -> str:
@@ -135,7 +136,7 @@ def previous(report: KernelReport) -> str:
     return f"{before} -> " if before != now else ""
 
 
-def totals(sums: Sequence[ModuleTotal], limit: int = LIMIT) -> list[Part]:
+def totals(sums: Sequence[ModuleTotal], limit: int = DEFAULT_LENS_CHARACTERS) -> list[Part]:
     """The lens of a statement that builds several kernels, or a graph: the sum of each graph."""
     device = Part(sums[0].first.device_id, "device")
     titles = [_total(item) for item in sums]

@@ -13,7 +13,8 @@ versions, interpreters, durations and the names of the loaded modules, no source
 the following one; ``tirlens.hottestLine`` [uri, line | null] -> {line, character, kernel, share,
 time_s} | null; ``tirlens.heat`` [uri] -> [the same], for the marks of lines;
 ``tirlens.pinBaseline`` [uri | null, revision | null] -> its name | null;
-``tirlens.clearBaseline`` [uri | null].  Lines are 0-based.
+``tirlens.clearBaseline`` [uri | null]; ``tirlens.setRoom`` [uri, columns, characters of a lens],
+how wide the editor of a file is, null for unknown.  Lines are 0-based.
 
 A URI may be that of a notebook's cell: `line` is then a line of the cell. Answers that lead to a
 line have the ``uri`` of its cell; a report's lines are those of all Python cells, one below the
@@ -287,6 +288,25 @@ async def clear_baseline(server: Server, uri: object = None) -> None:
     await server.session.clear_baseline(where)
 
 
+def set_room(
+    server: Server, uri: object = None, columns: object = None, lens_characters: object = None
+) -> None:
+    """Fit hints and lenses of a file into so many columns and characters; null for unknown.
+
+    Raises:
+        JsonRpcInvalidParams: they are no numbers.
+    """
+    from tirlens.session.display import Room
+
+    name = server.notebooks.owner(text(uri, "uri"))
+    if columns is None or lens_characters is None:
+        server.session.set_room(name, None)
+    elif isinstance(columns, int) and isinstance(lens_characters, int):
+        server.session.set_room(name, Room(max(columns, 1), max(lens_characters, 1)))
+    else:
+        raise JsonRpcInvalidParams("expected the columns of a text and the characters of a lens")
+
+
 def _version(package: str) -> str | None:
     """The version of an installed package; None where it is not installed."""
     try:
@@ -325,6 +345,7 @@ def debug_information(server: Server) -> dict[str, Any]:
 
 
 TABLE: dict[str, Function] = {
+    "tirlens.setRoom": set_room,
     "tirlens.report": report,
     "tirlens.reportPage": report_page,
     "tirlens.adviceEdit": advice_edit,

@@ -221,9 +221,10 @@ class Analyses:
     async def _show_again(self, job: Job, analysis: Analysis) -> None:
         """Show the analysis of `job` with other lenses."""
         # Computed in a thread, and not when the client asks for them.
-        await asyncio.to_thread(lambda: analysis.lenses)
+        display = job.display
+        await asyncio.to_thread(lambda: analysis.lenses(display))
         if job.is_current:
-            job.document.show(analysis, job.display, job.document.hints(job.display))
+            job.document.show(analysis, display, job.document.hints(display))
             self._emit(ViewChanged(job.document, hints=False, lenses=True))
 
     async def _plan(
@@ -338,9 +339,9 @@ class Analyses:
         if not job.is_current:
             return None
         document, before = job.document, job.document.analysis
-        analysis, hints = evaluation.analysis, evaluation.hints
-        hints_before = document.hints(job.display)
-        document.show(analysis, job.display, hints)
+        analysis, hints, display = evaluation.analysis, evaluation.hints, evaluation.display
+        hints_before = document.hints(display)
+        document.show(analysis, display, hints)
         if document.reading is None or document.reading.text == job.reading.text:
             document.reading = job.reading
         if before is None or before.reading.text != job.reading.text:
@@ -352,7 +353,7 @@ class Analyses:
                 ViewChanged(
                     document,
                     hints=hints != hints_before,
-                    lenses=before.lenses != analysis.lenses,
+                    lenses=before.lenses(display) != analysis.lenses(display),
                 )
             )
         return evaluation

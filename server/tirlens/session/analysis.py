@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ Lens = tuple[lenses.Part, ...]
 Saves = Mapping[tuple[object, ...], tuple[SavedTime, ...]]
 _MAX_SAVES = 32
 NO_SAVES: Saves = {}
+# Editors display lenses in a smaller font than the text.
+_CHARACTERS_PER_COLUMN = 1.4
 
 
 @dataclass(frozen=True)
@@ -177,15 +180,28 @@ class Analysis:
         lines = LineMap.between(comparison.lines, self.reading.lines)
         return line_times(comparison.before, lines)
 
-    def lens(self, kernel: KernelSource) -> Lens:
+    def lens(self, kernel: KernelSource, display: Display) -> Lens:
         """What the lens of a kernel of the analysed text says."""
-        return self.lenses[kernel.span.line, kernel.name]
+        return self.lenses(display)[kernel.span.line, kernel.name]
+
+    def lenses(self, display: Display) -> Mapping[tuple[int, str], Lens]:
+        """The lenses of all kernels, by the lines of their `def` in the analysed text and names."""
+        limit = display.lens_characters
+        found = self._lenses.get(limit)
+        if found is None:
+            kernels = self.reading.source.kernels
+            found = {
+                (item.span.line, item.name): self._lens(item, limit - _indentation(item))
+                for item in kernels
+            }
+            # The others were those of another width.
+            self._lenses.clear()
+            self._lenses[limit] = found
+        return found
 
     @cached_property
-    def lenses(self) -> Mapping[tuple[int, str], Lens]:
-        """The lenses of all kernels, by the lines of their `def` in the analysed text and names."""
-        kernels = self.reading.source.kernels
-        return {(kernel.span.line, kernel.name): self._lens(kernel) for kernel in kernels}
+    def _lenses(self) -> dict[int, Mapping[tuple[int, str], Lens]]:
+        return {}
 
     @cached_property
     def files(self) -> frozenset[str]:
@@ -230,17 +246,17 @@ class Analysis:
             found.setdefault((kernel.name, kernel.prim_func), []).append(kernel)
         return found
 
-    def _lens(self, kernel: KernelSource) -> Lens:
+    def _lens(self, kernel: KernelSource, limit: int) -> Lens:
         reports = self.reports_of(kernel)
         sums = _module_totals(reports) if kernel.style == "built" else []
         histories = [(report, self.history_of(report)) for report in reports]
         parts: list[lenses.Part] = []
         if sums:
-            parts = lenses.totals(sums)
+            parts = lenses.totals(sums, limit)
         elif len(histories) == 1:
-            parts = lenses.parts(*histories[0], self.lens_parts)
+            parts = lenses.parts(*histories[0], self.lens_parts, limit)
         elif histories:
-            parts = lenses.several(histories)
+            parts = lenses.several(histories, limit)
         for need in self.report.needs:
             if need.kernel == kernel.name and not reports:
                 is_awaited = kernel.name in self.awaited_calls
@@ -271,6 +287,11 @@ class Analysis:
             if (item.kernel, item.span.line) == (kernel.name, kernel.span.line):
                 return lenses.missing_call(item.call)
         return lenses.Part(lenses.failure("no kernel came of it"), "report")
+
+
+def _indentation(kernel: KernelSource) -> int:
+    """The characters of a lens that the indentation of its kernel takes."""
+    return math.ceil(_CHARACTERS_PER_COLUMN * kernel.span.column)
 
 
 def _module_totals(reports: Sequence[KernelReport]) -> list[ModuleTotal]:

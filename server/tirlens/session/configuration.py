@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tirlens.session.display import Display
+from tirlens.session.display import Display, Room
 from tirlens.settings import (
     DEFAULT_HINT_COLUMNS,
+    DEFAULT_LENS_CHARACTERS,
     DEFAULT_MIN_PERCENTAGE,
     DEFAULT_TIMEOUT_S,
     DETAILS,
@@ -77,18 +78,24 @@ class Configuration:
         settings = (self.settings, *(folder.settings for folder in self.folders))
         return tuple(replace(self, settings=one).display(Settings()) for one in settings)
 
-    def display(self, project: Settings) -> Display:
-        """What is displayed of a file: the user's choice, then its project's, then the editor's."""
+    def display(self, project: Settings, room: Room | None = None) -> Display:
+        """What is displayed of a file: the user's choice, then its project's, then the editor's.
+
+        It fits into `room`, if that is known.
+        """
         settings = self.settings.merge(project)
         percentage = settings.min_percentage
+        columns = settings.hint_columns or DEFAULT_HINT_COLUMNS
+        characters = settings.lens_characters or DEFAULT_LENS_CHARACTERS
         return Display(
             detail=self.detail or settings.show or DETAILS[0],
             hints=settings.inlay_hints is not False,
             lenses=settings.code_lens is not False,
             heat=settings.gutter_heat is True,
             smallest_share=(DEFAULT_MIN_PERCENTAGE if percentage is None else percentage) / 100,
-            hint_columns=settings.hint_columns or DEFAULT_HINT_COLUMNS,
+            hint_columns=columns if room is None else min(columns, room.columns),
             hint_changes=settings.hint_changes is True,
+            lens_characters=characters if room is None else min(characters, room.lens_characters),
         )
 
     def options(self, document: Document, project: Settings) -> pipeline.Options:

@@ -6,6 +6,22 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class Room:
+    """The room of a text in the narrowest editor that displays it.
+
+    Attributes
+    ----------
+    columns
+        Columns of the text.
+    lens_characters
+        Characters of a lens.
+    """
+
+    columns: int
+    lens_characters: int
+
+
+@dataclass(frozen=True)
 class Display:
     """What is displayed of one file.
 
@@ -22,6 +38,8 @@ class Display:
         A hint ends before this column.
     hint_changes
         Whether hints have the change since the last save.
+    lens_characters
+        The most characters of a lens.
     """
 
     detail: str
@@ -31,6 +49,7 @@ class Display:
     smallest_share: float
     hint_columns: int
     hint_changes: bool
+    lens_characters: int
 
     @property
     def only_marked(self) -> bool:

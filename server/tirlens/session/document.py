@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tirlens.ide.hints import Hint
     from tirlens.ide.history import Version
     from tirlens.session.analysis import Analysis, Reading
-    from tirlens.session.display import Display
+    from tirlens.session.display import Display, Room
 
 
 @dataclass(eq=False)
@@ -46,6 +46,8 @@ class Document:
         The device and the calls by kernel that the user has chosen.
     cells
         Those of a notebook, whose lines are named by them.
+    room
+        The room for its hints and lenses; None where the client does not say.
     """
 
     uri: str
@@ -66,6 +68,7 @@ class Document:
     saved_version: int = 0
     baseline: Version | None = None
     cells: CellPlaces = NO_CELLS
+    room: Room | None = None
     _lines: tuple[str, list[str]] | None = None
     _hints: tuple[Analysis, Display, list[Hint]] | None = None
     _maps: dict[int, tuple[str, Reading, LineMap]] = field(

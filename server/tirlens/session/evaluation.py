@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tirlens import pipeline
     from tirlens.ide.hints import Hint
     from tirlens.model.report import KernelReport
+    from tirlens.session.display import Display
     from tirlens.session.job import Job
     from tirlens.source.source_file import SourceFile
     from tirlens_worker.protocol import Result
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """An analysis, its hints, and the plan to lower its kernels if they can be lowered."""
+    """An analysis, its hints, and the plan to lower its kernels if they can be lowered.
+
+    `display` is what the hints are for.
+    """
 
     analysis: Analysis
     hints: list[Hint]
+    display: Display
     lowering: pipeline.Plan | None
 
 
@@ -83,13 +88,14 @@ def evaluate(
         unlowered=unlowered,
         awaited_calls=awaited(document.path, job.plan.source) if report.needs else frozenset(),
     )
-    hints = analysis.hints(job.display)
+    display = job.display
+    hints = analysis.hints(display)
     # Computed here in the thread, and not when the client asks for them.
-    assert analysis.lenses is not None
+    assert analysis.lenses(display) is not None
     assert analysis.files is not None
     # An analysis contains no reference cycles: it is freed by reference counting.
     exempt_present_objects()
-    return Evaluation(analysis, hints, lowering)
+    return Evaluation(analysis, hints, display, lowering)
 
 
 def _lens_parts(job: Job) -> tuple[str, ...]:

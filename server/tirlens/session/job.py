@@ -50,7 +50,7 @@ class Job:
     @property
     def display(self) -> Display:
         """What the document displays under this configuration."""
-        return self.configuration.display(self.options.project)
+        return self.configuration.display(self.options.project, self.document.room)
 
     @property
     def path(self) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tirlens.ide.notebook_file import CellPlaces
     from tirlens.session.configuration import Configuration
-    from tirlens.session.display import Display
+    from tirlens.session.display import Display, Room
 
 _ANALYSIS_LIMIT_S, _ANALYSIS_STEP_S = 60.0, 0.05
 
@@ -149,7 +149,23 @@ class Session:
 
     def display_of(self, document: Document) -> Display:
         """What is displayed of a document."""
-        return self.configuration.at(document.path).display(document.project)
+        return self.configuration.at(document.path).display(document.project, document.room)
+
+    def set_room(self, uri: str, room: Room | None) -> None:
+        """Fit what is displayed of `uri` into the room that it has as of now."""
+        document = self.documents.get(uri)
+        if document is None or document.room == room:
+            return
+        before = self._hints_and_lenses(document)
+        document.room = room
+        if self._hints_and_lenses(document) != before:
+            self._emit(DisplayChanged())
+
+    def _hints_and_lenses(self, document: Document) -> object:
+        """The hints and lenses of a document."""
+        display = self.display_of(document)
+        analysis = document.analysis
+        return analysis and (document.hints(display), analysis.lenses(display))
 
     def configure(self, configuration: Configuration) -> None:
         """Apply new settings or trust to all open documents."""

@@ -64,12 +64,14 @@ def code_lenses(document: Document, trusted: bool, display: Display) -> list[Len
         if kernel.off or (display.only_marked and not kernel.is_marked):
             continue
         line = lines.nearest_current_line(kernel.span.line)
-        parts = _parts(document, kernel, trusted)
+        parts = _parts(document, kernel, trusted, display)
         found.extend(Lens(line, kernel.span.column, part, kernel.name) for part in parts)
     return found
 
 
-def _parts(document: Document, kernel: KernelSource, trusted: bool) -> Sequence[lenses.Part]:
+def _parts(
+    document: Document, kernel: KernelSource, trusted: bool, display: Display
+) -> Sequence[lenses.Part]:
     if not trusted:
         return [lenses.Part(lenses.UNTRUSTED, "trust")]
     analysis = document.analysis
@@ -86,7 +88,7 @@ def _parts(document: Document, kernel: KernelSource, trusted: bool) -> Sequence[
         waiting = document.is_running
         title = lenses.ANALYSING if waiting else "new: save to analyse"
         return [lenses.Part(title, "none" if waiting else "analyze")]
-    parts = analysis.lens(analysed)
+    parts = analysis.lens(analysed, display)
     lines = document.map_from(analysis.reading)
     if lines.is_unchanged(analysed.extent.line, analysed.extent.end_line):
         return parts

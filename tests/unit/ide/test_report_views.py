@@ -151,3 +151,25 @@ def test_caveats_are_hints_at_their_lines() -> None:
     caveats = (CaveatNote("bound is data", Span(6, 0, 6, 4)), CaveatNote("of the kernel"))
     (found,) = diagnostics.of_report(replace(REPORT, caveats=caveats))
     assert (found.span.line, found.severity, found.message) == (6, "hint", "bound is data")
+
+
+def test_a_hint_without_room_leaves_it_to_the_loop_inside() -> None:
+    """Of loops with one label the outermost that has room has the hint."""
+    innermost = cost("k1", 7, 0.5, cost("x", 8, 0.5))
+    nest = cost("bx", 4, 0.5, cost("tx", 5, 0.5, cost("k0", 6, 0.5, innermost)))
+    report = replace(REPORT, loops=(nest,))
+    label = "50 us 50% | 1 GFLOP | 500 kB"
+
+    def lines_of(*long: int, columns: int = 60) -> list[tuple[int, str]]:
+        text = ["x" * (columns if line in long else 10) for line in range(1, 10)]
+        found = hints.file_hints([report], text, hints.HintOptions(columns=columns))
+        return [(hint.line, hint.label) for hint in found]
+
+    assert lines_of() == [(4, label)]
+    assert lines_of(4) == [(5, label)]
+    assert lines_of(4, 5, 6) == [(7, label)]
+    assert lines_of(5) == [(4, label)]
+    # What a loop has room for is said there, the rest where there is room for it.
+    text = ["x" * 10] * 3 + ["x" * 45] + ["x" * 10] * 5
+    found = hints.file_hints([report], text, hints.HintOptions(columns=60))
+    assert [(hint.line, hint.label) for hint in found] == [(4, "50 us 50%"), (5, label)]
