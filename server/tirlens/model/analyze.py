@@ -22,7 +22,11 @@ from .gpu.memory.atomic_contention import note_expected_contention
 from .gpu.requirements import refuse, requirement_notes, unmet_requirements
 from .multi_kernel import merge_reports, split_kernels
 from .report import ArrayShape, CaveatNote, KernelReport
-from .reporting.lower_bound import limit_to_compulsory_bytes, report_lower_bound
+from .reporting.lower_bound import (
+    limit_to_compulsory_bytes,
+    report_lower_bound,
+    unavoidable_footprint,
+)
 from .reporting.paths import lost_notes
 from .reporting.report_builder import (
     add_cached_roofline,
@@ -222,7 +226,7 @@ def _analyze_cpu_kernel(
 def _bound_unscheduled_kernel(
     report: KernelReport, workload: Workload, device: Device
 ) -> KernelReport:
-    footprint = workload.counted.footprint
+    footprint = unavoidable_footprint(workload.counted.footprint, workload.facts.buffers)
     launch = find_launch(workload, workload.tree, device)
     leaves = move_bytes(workload, leaves_of(workload.tree), launch, device)
     leaves = limit_to_compulsory_bytes(leaves, None if footprint is None else footprint.bytes)

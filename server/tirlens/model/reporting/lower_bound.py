@@ -1,24 +1,74 @@
 """Lower bounds of kernels without a schedule: no thread bindings, or a device without threads.
 
-The bound holds for every schedule: all operations are executed, and each byte of the arrays is
-moved once.  Cache traffic depends on a schedule and is left out.
+The bound holds for every schedule.  All operations are executed, sums of products of narrow types
+on the matrix units.  Each byte of the arrays that the function takes is moved once; its own arrays
+are removed by schedules that fuse their statements.  Cache traffic depends on a schedule and is
+left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tirlens.hardware.spec import Device
+from tirlens_worker.facts import Buffer
 
+from ..counting.footprint import Footprint
+from ..dtypes import bits, tensor_class
 from ..report import KernelReport
-from ..roofline import peak, sustained_flop_per_s, sustained_roofline_seconds
+from ..roofline import (
+    peak,
+    roofline_seconds,
+    sustained_flop_per_s,
+    sustained_roofline_seconds,
+)
 from ..tree.kernel_time import KernelTime
 from ..tree.node import CostNode, StatementCost, replace_leaves
 from ..tree.timed_node import timed_tree
 from .report_builder import add_time
 
 _UNITS = {"fp64": "fp64", "sfu": "sfu"}
+# Operands of which matrix units compute the same sums of products as the scalar cores.
+_NARROW = ("float16", "bfloat16", "float8")
+
+
+def unavoidable_footprint(
+    footprint: Footprint | None, buffers: Iterable[Buffer]
+) -> Footprint | None:
+    """The footprint of the arrays that a function takes, without those that it allocates."""
+    if footprint is None:
+        return None
+    taken = {buffer.id for buffer in buffers if buffer.is_parameter}
+    by_buffer = {name: size for name, size in footprint.by_buffer.items() if name in taken}
+    return replace(footprint, bytes=sum(by_buffer.values()), by_buffer=by_buffer)
+
+
+def fastest_classes(leaves: Iterable[StatementCost]) -> dict[str, int]:
+    """The FLOP of statements by the class in which a schedule computes them fastest."""
+    found: dict[str, int] = {}
+    for leaf in leaves:
+        matrix = _matrix_class(leaf)
+        for name, flop in leaf.arith.flop_by_class.items():
+            key = name if matrix is None or name == "sfu" else matrix
+            found[key] = found.get(key, 0) + flop
+    return found
+
+
+def _matrix_class(leaf: StatementCost) -> str | None:
+    """The matrix units' class of a sum of products of narrow types; None for other statements."""
+    operations = {one.op for one in leaf.source.arith if not one.index}
+    if not ("fma" in operations or {"mul", "add"} <= operations):
+        return None
+    dtypes: dict[str, dict[str, str]] = {"read": {}, "write": {}, "atomic": {}}
+    for entry in leaf.count.accesses:
+        dtypes[entry.access.mode][entry.access.buffer] = entry.buffer.dtype
+    read, written = dtypes["read"], dtypes["write"]
+    operands = {dtype for name, dtype in read.items() if name not in written}
+    if not written.keys() & read.keys() or not all(one.startswith(_NARROW) for one in operands):
+        return None
+    widest = max(operands, key=lambda dtype: bits(dtype) or 0, default=None)
+    return None if widest is None else tensor_class(widest, next(iter(written.values())))
 
 
 def limit_to_compulsory_bytes(
@@ -49,15 +99,20 @@ def report_lower_bound(
     The rates are those of the datasheet for a GPU, and sustained ones for an accelerator.
     """
     is_gpu = device.kind == "gpu"
-    bound = report.roofline_time_s or 0.0
-    if not is_gpu:
-        bound = sustained_roofline_seconds(device, report.flop_by_class, report.compulsory_bytes)
+    flop_by_class = fastest_classes(leaves)
+    bytes_moved = report.compulsory_bytes
+    if bytes_moved is not None and not report.compulsory_is_exact:
+        # An upper bound of the compulsory bytes is no lower bound of the time.
+        bytes_moved = min(bytes_moved, round(sum(leaf.traffic.dram_bytes for leaf in leaves)))
+    roofline = roofline_seconds if is_gpu else sustained_roofline_seconds
+    bound = roofline(device, flop_by_class, bytes_moved)
+    report = report.replace(roofline_time_s=roofline_seconds(device, flop_by_class, bytes_moved))
 
     def rate(name: str) -> float:
         return peak(device, name).flop_per_s if is_gpu else sustained_flop_per_s(device, name)
 
     dram = device.dram.bytes_per_s * (1.0 if is_gpu else device.dram.sustained_fraction)
-    items = replace_leaves(items, _with_roofline_times(report, leaves, rate, dram))
+    items = replace_leaves(items, _with_roofline_times(report, flop_by_class, leaves, rate, dram))
     block = timed_tree(items, lambda leaf: max(leaf.busy_s.values(), default=0.0))
     timed = block, KernelTime(0.0, bound, 0.0, None)
     report = add_time(report.replace(schedule="unscheduled"), device, items, timed, device.sm_count)
@@ -67,17 +122,21 @@ def report_lower_bound(
 
 
 def _with_roofline_times(
-    report: KernelReport, leaves: Sequence[StatementCost], rate: Callable[[str], float], dram: float
+    report: KernelReport,
+    flop_by_class: Mapping[str, int],
+    leaves: Sequence[StatementCost],
+    rate: Callable[[str], float],
+    dram: float,
 ) -> Iterator[StatementCost]:
     """The leaves with the roofline's unit times.
 
     Of several classes on one unit the one with the longest time counts.
     """
     longest: dict[str, str] = {}
-    for name in sorted(report.flop_by_class, key=lambda one: report.flop_by_class[one] / rate(one)):
+    for name in sorted(flop_by_class, key=lambda one: flop_by_class[one] / rate(one)):
         longest[_unit(name)] = name
     for leaf in leaves:
-        done = leaf.arith.flop_by_class
+        done = fastest_classes([leaf])
         seconds = {
             unit: done[name] / rate(name) for unit, name in longest.items() if done.get(name)
         }
