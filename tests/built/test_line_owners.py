@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from support.requests import request_of
-from tirlens import pipeline, source, worker_client
+from tirlens import pipeline, source
 from tirlens.ide.hints import Hint, HintOptions, file_hints
 from tirlens.ide.hovers import hover
 from tirlens.model.report import KernelReport
@@ -55,14 +53,6 @@ sch.bind(i, "blockIdx.x")
 jo, ji = sch.split(j, [None, 128])
 sch.bind(ji, "threadIdx.x")
 """
-
-
-@pytest.fixture(scope="module")
-def run(each_tvm_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    folder = tmp_path_factory.mktemp("owners")
-    interpreter = worker_client.find_interpreter(folder, setting=each_tvm_python)
-    with worker_client.BlockingClient(interpreter) as client:
-        yield lambda text: client.analyze(request_of(folder / "document.py", text))
 
 
 def reports(run: Run, text: str) -> tuple[KernelReport, ...]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from support.requests import request_of
-from tirlens import pipeline, source, worker_client
+from tirlens import pipeline, source
 from tirlens.cli import main
 from tirlens.model.report import KernelReport
 from tirlens.pipeline.options import Options
@@ -25,14 +24,6 @@ A = te.placeholder((n,), name="A")
 B = te.placeholder((n,), name="B")
 C = te.compute((n,), lambda i: A[i] + B[i], name="C")
 """
-
-
-@pytest.fixture(scope="module")
-def run(each_tvm_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    folder = tmp_path_factory.mktemp("spellings")
-    interpreter = worker_client.find_interpreter(folder, setting=each_tvm_python)
-    with worker_client.BlockingClient(interpreter) as client:
-        yield lambda text: client.analyze(request_of(folder / "document.py", text))
 
 
 def reports(result: Result, text: str) -> tuple[KernelReport, ...]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from support.requests import request_of
-from tirlens import pipeline, source, worker_client
+from tirlens import pipeline, source
 from tirlens.model.report import KernelReport
 from tirlens.pipeline.options import Options
 from tirlens_worker.protocol import Result
@@ -29,14 +27,6 @@ class Net(nn.Module):
 
 mod, params = Net().export_tvm({"forward": {"x": nn.spec.Tensor((64, 1024), "float32")}})
 """
-
-
-@pytest.fixture(scope="module")
-def run(each_tvm_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    folder = tmp_path_factory.mktemp("relax")
-    interpreter = worker_client.find_interpreter(folder, setting=each_tvm_python)
-    with worker_client.BlockingClient(interpreter) as client:
-        yield lambda text: client.analyze(request_of(folder / "document.py", text))
 
 
 def compiled(run: Run, statement: str) -> list[KernelReport]:

@@ -265,3 +265,41 @@ def plain(A: T.Buffer((1024,), "float32"), B: T.Buffer((1024,), "float32")):
         B[i] = A[i] * T.float32(2)
 """
     assert [one.device_id for one in reports(run, text)] == ["x86-avx2", "h100-sxm"]
+
+
+TILELANG = """\
+import tilelang
+import tilelang.language as T
+
+def copy(n=1024, dtype="float16"):
+    @T.prim_func
+    def main(A: T.Tensor((n, n), dtype), B: T.Tensor((n, n), dtype)):
+        with T.Kernel(8, 8, threads=128) as (bx, by):
+            tile = T.alloc_shared((128, 128), dtype)
+            T.copy(A[by * 128, bx * 128], tile)
+            T.copy(tile, B[by * 128, bx * 128])
+    return main
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("compilation", "expected", "words"),
+    [
+        ('kernel = tilelang.compile(copy(), target="cuda")', "h100-sxm", ""),
+        ('kernel = tilelang.compile(copy(), target="auto")', "h100-sxm", ""),
+        ('kernel = tilelang.compile(copy(), target={"kind": "cuda", "arch": "sm_80"})',
+         "a100-80-sxm", ""),
+        ('kernel = tilelang.compile(copy(), target={"kind": "cuda", "arch": "sm_87"})',
+         "rtx-3090", NO_DEVICE),
+        ('kernel = tilelang.compile(copy(), target="hip")', "mi300x", NO_CHIP),
+        ('jitted = tilelang.jit(copy, target={"kind": "cuda", "arch": "sm_89"})', "rtx-4090", ""),
+    ],
+)  # fmt: skip
+def test_a_kernel_of_tilelang_has_the_target_of_its_compilation(
+    run_tilelang: Run, compilation: str, expected: str, words: str
+) -> None:
+    found = devices(run_tilelang(TILELANG + compilation + "\n"))
+    ((device, caveats), *_) = found["copy"]
+    assert device == expected
+    assert not words or any(words in text for text in caveats)
