@@ -251,6 +251,11 @@ def cut_hint(label: str, most: int) -> str:
     return label
 
 
+def in_brackets(label: str) -> str:
+    """A hint of a line that has changed since, or of the text before a syntax error."""
+    return f"({label})"
+
+
 def cut(text: str, limit: int) -> str:
     """`text` with at most `limit` characters; ``...`` in place of what is cut off."""
     return text if len(text) <= limit else text[: limit - 3] + "..."

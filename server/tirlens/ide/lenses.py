@@ -29,6 +29,7 @@ UNTRUSTED = "untrusted: analysis needs to run this file"
 CANCELLED = "cancelled: click to analyse"
 AWAITS_SAVE = "not analysed yet: save, or click to analyse"
 STALE = "stale: save to refresh"
+BROKEN = "as before the syntax error"
 
 
 @dataclass(frozen=True)

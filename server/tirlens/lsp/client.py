@@ -169,10 +169,11 @@ class Client:
         return get_capability(self._server.client_capabilities, capability, False) is True
 
     def _refresh_views(self, hints: bool, lenses: bool) -> None:
-        if hints:
-            self._refresh("workspace.inlay_hint", types.WORKSPACE_INLAY_HINT_REFRESH)
+        # Lenses first: VS Code waits longer before it asks for them.
         if lenses:
             self._refresh("workspace.code_lens", types.WORKSPACE_CODE_LENS_REFRESH)
+        if hints:
+            self._refresh("workspace.inlay_hint", types.WORKSPACE_INLAY_HINT_REFRESH)
 
     def _refresh(self, capability: str, method: str) -> None:
         if self._can(f"{capability}.refresh_support"):

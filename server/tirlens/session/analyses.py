@@ -344,7 +344,7 @@ class Analyses:
         document.show(analysis, display, hints)
         if document.reading is None or document.reading.text == job.reading.text:
             document.reading = job.reading
-        if before is None or before.reading.text != job.reading.text:
+        if before is None or before.text != analysis.text:
             # Equal hints are at other lines, or were not shown on lines that were edited.
             changed = bool(hints or hints_before)
             self._emit(ViewChanged(document, hints=changed, lenses=True))

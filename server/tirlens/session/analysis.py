@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,11 @@ class Reading:
     lines: Sequence[str]
     source: SourceFile
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether the text has a syntax error."""
+        return any(problem.kind == "syntax" for problem in self.source.problems)
+
 
 @dataclass(frozen=True)
 class Analysis:
@@ -76,6 +81,8 @@ class Analysis:
         compare with versions that were not lowered.
     awaited_calls
         The names of the kernels for whose calls other files are still searched.
+    broken
+        The later text with a syntax error, which cannot be analysed; None if there is none.
     """
 
     reading: Reading
@@ -90,6 +97,19 @@ class Analysis:
     lens_parts: tuple[str, ...] = DEFAULT_LENS_PARTS
     unlowered: tuple[KernelReport, ...] = ()
     awaited_calls: frozenset[str] = frozenset()
+    broken: Reading | None = None
+
+    @property
+    def text(self) -> str:
+        """The last saved text, of which this is the analysis."""
+        return (self.broken or self.reading).text
+
+    def or_before(self, before: Analysis | None) -> Analysis:
+        """This analysis; that before it where this text has a syntax error and no figures."""
+        has_none = self.reading.is_broken and not self.report.kernels
+        if not has_none or before is None or not before.report.kernels:
+            return self
+        return replace(before, broken=self.reading)
 
     def reports_of(self, kernel: KernelSource) -> list[KernelReport]:
         """The reports of `kernel`, found by the place of its `def`, else by its name."""

@@ -87,7 +87,7 @@ def evaluate(
         lens_parts=_lens_parts(job),
         unlowered=unlowered,
         awaited_calls=awaited(document.path, job.plan.source) if report.needs else frozenset(),
-    )
+    ).or_before(previous)
     display = job.display
     hints = analysis.hints(display)
     # Computed here in the thread, and not when the client asks for them.

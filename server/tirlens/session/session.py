@@ -139,7 +139,7 @@ class Session:
             document is not None
             and self.configuration.trusted
             and not document.is_cancelled
-            and (not document.analysis or document.analysis.reading.text != document.saved_text)
+            and (not document.analysis or document.analysis.text != document.saved_text)
             and self.documents.get(uri) is document
             and time.monotonic() < deadline_s
         ):

@@ -8,17 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tirlens.ide import diagnostics, lenses
+from tirlens.ide import diagnostics, labels, lenses
 from tirlens.session.choices import kernel_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tirlens.ide.diagnostics import Diagnostic
     from tirlens.ide.hints import Hint
     from tirlens.ide.hovers import Hover
     from tirlens.model.report import Advice
-    from tirlens.session.analysis import Analysis
+    from tirlens.session.analysis import Analysis, Reading
     from tirlens.session.display import Display
     from tirlens.session.document import Document
     from tirlens.source.edits import Replacement
@@ -38,19 +38,45 @@ class Lens:
 def inlay_hints(
     document: Document, first_line: int, last_line: int, display: Display
 ) -> list[Hint]:
-    """The hints of the current lines `first_line` to `last_line`, both included."""
+    """The hints of the current lines `first_line` to `last_line`, both included.
+
+    A line that was changed has its hint in brackets, as have all lines of a text whose analysis a
+    syntax error prevents.
+    """
     analysis = document.analysis
     if analysis is None:
         return []
     lines = document.map_from(analysis.reading)
     found: dict[int, Hint] = {}
     for hint in document.hints(display):
-        now = lines.current_line(hint.line)
-        if now is None or not first_line <= now <= last_line:
+        now = lines.replaced_line(hint.line)
+        if now is None or not first_line <= now <= last_line or now > len(document.lines):
             continue
-        if now not in found and lines.is_unchanged(hint.line, hint.last_line):
-            found[now] = replace(hint, line=now, last_line=now + hint.last_line - hint.line)
+        is_same = lines.is_unchanged(hint.line, hint.last_line)
+        before, after = analysis.reading.lines[hint.line - 1], document.lines[now - 1]
+        if not is_same and not _is_edited(before, after):
+            continue
+        if now not in found:
+            is_valid = is_same and analysis.broken is None
+            label = hint.label if is_valid else labels.in_brackets(hint.label)
+            end = now + hint.last_line - hint.line
+            found[now] = replace(hint, line=now, last_line=end, label=label)
     return [found[line] for line in sorted(found)]
+
+
+def _is_edited(before: str, after: str) -> bool:
+    """Whether a line is an edit of another: at least half of both is the same."""
+    before, after = before.strip(), after.strip()
+    start = _common_characters(before, after)
+    end = _common_characters(before[start:][::-1], after[start:][::-1])
+    return 2 * (start + end) >= max(len(before), len(after)) > 0
+
+
+def _common_characters(one: str, other: str) -> int:
+    """How many characters at the start of both are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    shorter = min(len(one), len(other))
+    return next((at for at, (left, right) in pairs if left != right), shorter)
 
 
 def code_lenses(document: Document, trusted: bool, display: Display) -> list[Lens]:
@@ -66,7 +92,22 @@ def code_lenses(document: Document, trusted: bool, display: Display) -> list[Len
         line = lines.nearest_current_line(kernel.span.line)
         parts = _parts(document, kernel, trusted, display)
         found.extend(Lens(line, kernel.span.column, part, kernel.name) for part in parts)
+    if reading.is_broken and trusted and document.analysis is not None:
+        found.extend(_hidden_lenses(document, document.analysis, display))
     return found
+
+
+def _hidden_lenses(document: Document, analysis: Analysis, display: Display) -> Iterator[Lens]:
+    """The lenses of analysed kernels that a syntax error keeps from being found in the text."""
+    assert document.reading is not None
+    known = [analysis.same_kernel(kernel) for kernel in document.reading.source.kernels]
+    lines = document.map_from(analysis.reading)
+    for kernel in analysis.reading.source.kernels:
+        line = lines.current_line(kernel.span.line)
+        is_hidden = kernel.off or (display.only_marked and not kernel.is_marked)
+        if line is not None and not is_hidden and not any(kernel is one for one in known):
+            for part in _parts(document, kernel, True, display):
+                yield Lens(line, kernel.span.column, part, kernel.name)
 
 
 def _parts(
@@ -90,9 +131,10 @@ def _parts(
         return [lenses.Part(title, "none" if waiting else "analyze")]
     parts = analysis.lens(analysed, display)
     lines = document.map_from(analysis.reading)
-    if lines.is_unchanged(analysed.extent.line, analysed.extent.end_line):
-        return parts
-    return (lenses.Part(lenses.STALE, "analyze"), *parts)
+    # At the end, where it moves nothing.
+    if not lines.is_unchanged(analysed.extent.line, analysed.extent.end_line):
+        return (*parts, lenses.Part(lenses.STALE, "analyze"))
+    return (*parts, lenses.Part(lenses.BROKEN, "report")) if analysis.broken else parts
 
 
 def hover(document: Document, line: int, column: int) -> Hover | None:
@@ -105,7 +147,10 @@ def hover(document: Document, line: int, column: int) -> Hover | None:
     if then is None:
         return None
     found = analysis.hover(then, column, document.cells)
-    return None if found is None else replace(found, span=lines.current_span(found.span))
+    if found is None:
+        return None
+    note = f"*{lenses.BROKEN.capitalize()}.*\n\n" if analysis.broken else ""
+    return replace(found, span=lines.current_span(found.span), markdown=note + found.markdown)
 
 
 def rewritings(document: Document, line: int) -> list[Advice]:
@@ -150,10 +195,20 @@ def file_diagnostics(document: Document) -> list[Diagnostic]:
     analysis = document.analysis
     if analysis is None:
         return diagnostics.of_source(document.reading.source) if document.reading else []
-    lines = document.map_from(analysis.reading)
+    found = _at_current_lines(document, analysis.reading, _all(analysis))
+    if analysis.broken is None:
+        return found
+    errors = diagnostics.of_source(analysis.broken.source)
+    return [*_at_current_lines(document, analysis.broken, errors), *found]
+
+
+def _at_current_lines(
+    document: Document, reading: Reading, items: Iterable[Diagnostic]
+) -> list[Diagnostic]:
+    lines = document.map_from(reading)
     return [
         replace(item, span=lines.current_span(item.span))
-        for item in _all(analysis)
+        for item in items
         if lines.current_line(item.span.line) is not None
     ]
 
