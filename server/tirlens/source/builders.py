@@ -88,6 +88,8 @@ class Builders:
 
     def is_tensor_expression(self, call: ast.Call) -> bool:
         """Whether `call` yields a tensor, of which no function has been made."""
+        if getattr(call.func, "attr", getattr(call.func, "id", "")) != "compute":
+            return False
         path = self._path(call.func)
         return path is not None and path.startswith("tvm.") and path.endswith("te.compute")
 

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tirlens.source.builders import PREPARING_STEPS, Builders, calls_of
 from tirlens.source.call_sites import CallSites
@@ -59,7 +60,6 @@ class BuiltKernels:
         calls = Counter(_factory_call(node, owners) for node in text.tree.body)
         several = Counter(name for name, _ in filter(None, calls))
         self._factories = {name for name, count in several.items() if count > 1}
-        self._used_names = set(_used_names(text.tree)) if builders.exist else set[str]()
         self._imported = {
             name
             for name, path in names.aliases.items()
@@ -73,6 +73,10 @@ class BuiltKernels:
             self._source(building, by_line)
             for building in _first_steps(self._merge(self._body(self._text.tree.body, ())))
         ]
+
+    @cached_property
+    def _used_names(self) -> frozenset[str]:
+        return frozenset(_used_names(self._text.tree))
 
     def _body(self, body: list[ast.stmt], scope: tuple[Definition, ...]) -> Iterator[_Building]:
         for node in body:
