@@ -139,7 +139,8 @@ def previous(report: KernelReport) -> str:
 
 def totals(sums: Sequence[ModuleTotal], limit: int = DEFAULT_LENS_CHARACTERS) -> list[Part]:
     """The lens of a statement that builds several kernels, or a graph: the sum of each graph."""
-    device = Part(sums[0].first.device_id, "device")
+    ids = dict.fromkeys(kernel.device_id for item in sums for kernel in item.kernels)
+    device = Part(", ".join(ids), "device")
     titles = [_total(item) for item in sums]
     if len(sums) == 1:
         work_done = work(sums[0].operations, sums[0].dram_bytes)

@@ -126,7 +126,9 @@ def _together(
     whole = owners
     if first.built is not None:
         whole = [item for item in reports if item.built and item.span == first.span]
-    time_s = entries.total(_scale(item.time_s, _calls(item)) for item in whole)
+    times = [_scale(item.time_s, _calls(item)) for item in whole]
+    is_one_device = len({item.device_id for item in whole}) == 1
+    time_s = entries.total(times) if is_one_device else None
     return replace(
         first,
         name=f"{len(whole)} kernels",
@@ -141,6 +143,8 @@ def _sum(owners: Sequence[KernelReport], line: int, total_s: float | None) -> Br
     parts = [_of_kernel(report, line, total_s) for report in owners]
     names = list(dict.fromkeys(report.name for report in owners))
     summed = entries.combine([part for part in parts if part is not None])
+    if total_s is None:
+        summed = replace(summed, time_s=None, share=None)
     label = names[0] if len(names) == 1 else f"{len(names)} kernels"
     return replace(summed, label=label)
 

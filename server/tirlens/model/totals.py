@@ -15,7 +15,7 @@ class ModuleTotal:
     """The kernels of one statement and their sums, each kernel times its calls.
 
     `entry` is the Relax function that calls them, empty for a module without one.  A sum is None
-    if a summand is not known.
+    if a summand is not known, that of times on several devices as well.
     """
 
     entry: str
@@ -64,11 +64,12 @@ def module_totals(reports: Iterable[KernelReport]) -> list[ModuleTotal]:
 
 def _total(entry: str, kernels: Sequence[KernelReport]) -> ModuleTotal:
     calls = [kernel.built.calls if kernel.built else 1 for kernel in kernels]
+    time_s = _weighted_sum([kernel.time_s for kernel in kernels], calls)
     return ModuleTotal(
         entry=entry,
         kernels=tuple(kernels),
         calls=sum(calls),
-        time_s=_weighted_sum([kernel.time_s for kernel in kernels], calls),
+        time_s=time_s if len({kernel.device_id for kernel in kernels}) == 1 else None,
         flop=_exact_sum([kernel.flop for kernel in kernels], calls),
         int_ops=_exact_sum([kernel.int_ops for kernel in kernels], calls),
         integer_flop=sum(

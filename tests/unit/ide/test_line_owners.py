@@ -8,9 +8,11 @@ import pytest
 
 from support.kernels import gemm
 from tirlens.hardware import load
+from tirlens.ide import lenses
 from tirlens.ide.line_owners import line_owners, owner_at, title
 from tirlens.model import analyze
 from tirlens.model.report import BreakdownEntry, KernelReport
+from tirlens.model.totals import module_totals
 from tirlens_worker.facts import Built, Span
 
 REPORT = analyze(gemm(), load("h200"))
@@ -133,3 +135,16 @@ def test_launch_and_tail_are_on_no_line() -> None:
     reports = [kernel("a", 5, entry(6, 1e-6), entry(5, 1e-6, kind="launch"))]
     assert names(reports) == {6: "a"}
     assert owner_at(reports, 5) is None
+
+
+def test_times_on_two_devices_have_no_sum() -> None:
+    one = kernel("conv", 5, entry(5, 2e-6), built=Built("export", entry="main"))
+    other = replace(one, name="relu", device_id="x86-avx2")
+    (same,) = module_totals([one, replace(one, name="relu")])
+    (mixed,) = module_totals([one, other])
+    assert same.time_s == pytest.approx(4e-6)
+    assert mixed.time_s is None and mixed.flop == same.flop
+    owner = owner_at([one, other], 5)
+    assert owner is not None
+    assert owner.time_s is None and owner.loops[0].time_s is None
+    assert lenses.totals([mixed])[-1].title == f"{one.device_id}, x86-avx2"
