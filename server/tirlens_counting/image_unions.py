@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
+from itertools import combinations
 from typing import TypeGuard
 
 from .arrays import np, npt
@@ -15,22 +16,62 @@ CELL_LIMIT = 4_000_000
 _FEW_LINES = 4096
 
 
-def count_union(images: Sequence[Image], shape: Sequence[int]) -> tuple[int, bool]:
+def count_union(
+    images: Sequence[Image], shape: Sequence[int], scales: Sequence[int] = ()
+) -> tuple[int, bool]:
     """Distinct positions of all images inside `shape`, and whether the number is exact.
 
-    Where it is not, it is an upper bound.
+    Where it is not, it is an upper bound.  `scales` are the lengths of a step along each
+    dimension, by default 1, for dimensions of the same size in different units.
     """
     everything = math.prod(shape)
-    distinct = list({_key(item): item for item in images if item.size}.values())
+    distinct = distinct_images(images)
     if not distinct:
         return 0, True
     largest = max(item.size for item in distinct)
     if len(distinct) == 1 or largest == everything:
         return largest, True
+    scales = scales or (1,) * len(shape)
+    if all(are_disjoint(one, other, scales) for one, other in combinations(distinct, 2)):
+        return sum(item.size for item in distinct), True
     cells = _cells(distinct, shape)
     if cells is None:
         return min(everything, sum(item.size for item in distinct)), False
     return cells, True
+
+
+def distinct_images(images: Sequence[Image]) -> list[Image]:
+    """The images that have positions, equal ones once."""
+    return list({_key(item): item for item in images if item.size}.values())
+
+
+def are_disjoint(one: Image, other: Image, scales: Sequence[int]) -> bool:
+    """Whether two images surely have no position in common.
+
+    They have none where one dimension, or the difference of two, takes other values: so are the
+    triangles on both sides of a diagonal.  `scales` are those of `count_union`.
+    """
+    for axis, side in one.sides.items():
+        theirs = other.sides.get(axis)
+        if theirs is not None and _are_sides_disjoint(side, theirs):
+            return True
+    for mine in one.dependent:
+        for theirs in other.dependent:
+            for axes in combinations(sorted({*mine.axes} & {*theirs.axes}), 2):
+                low, high = mine.difference_range(*axes, scales)
+                least, most = theirs.difference_range(*axes, scales)
+                if high < least or most < low:
+                    return True
+    return False
+
+
+def _are_sides_disjoint(one: Side, other: Side) -> bool:
+    """Whether two ranges of coordinates do not overlap, or interleave."""
+    if one[-1] < other[0] or other[-1] < one[0]:
+        return True
+    if not isinstance(one, range) or not isinstance(other, range):
+        return False
+    return (one.start - other.start) % math.gcd(one.step, other.step) != 0
 
 
 def _key(item: Image) -> object:

@@ -10,8 +10,16 @@ from typing import Any
 from .arrays import np, npt
 from .digit_variables import change_to_digits
 from .elimination import coordinate_axes
-from .expressions import Expr, UnknownValueError, evaluate, free_variables, linear, substitute
-from .intervals import bounds
+from .expressions import (
+    Expr,
+    UnknownValueError,
+    evaluate,
+    free_variables,
+    linear,
+    simplify,
+    substitute,
+)
+from .intervals import Interval, bounds, linear_bounds
 from .problem import Problem, is_empty, join_problems, make_problem, split_components
 from .product_images import Side, find_product_image
 from .solver import Solver, eliminate_projected
@@ -39,6 +47,12 @@ class DependentPositions:
     def mask(self) -> Mask | None:
         """The positions of the hull that occur, as a mask; None for too many points."""
         return _mask(self.points, self.positions, self.hull)
+
+    def difference_range(self, axis: int, other: int, scales: Sequence[int]) -> Interval:
+        """Bounds of the scaled coordinate of one dimension less that of another one."""
+        first, second = (self.positions[self.axes.index(each)] for each in (axis, other))
+        difference = ("-", ("*", first, scales[axis]), ("*", second, scales[other]))
+        return _guarded_bounds(simplify(difference), self.points)
 
 
 @dataclass(frozen=True)
@@ -185,6 +199,30 @@ def _dependent_positions(
             return None
         number = int(np.count_nonzero(mask))
     return DependentPositions(axes, number, tuple(hull), _key(positions, points), positions, points)
+
+
+def _guarded_bounds(expr: Expr, points: Problem) -> Interval:
+    """Bounds of an expression over all points, by each guard on multiples of its own terms."""
+    low, high = bounds(expr, points.box)
+    terms, constant = linear(expr)
+    for guard in points.guards:
+        atom, factor = guard.terms[0]
+        times, rest = divmod(terms.get(atom, 0), factor)
+        if rest or not times:
+            continue
+        others = dict(terms)
+        for name, coefficient in guard.terms:
+            others[name] = others.get(name, 0) - times * coefficient
+        least, most = linear_bounds(
+            {name: value for name, value in others.items() if value}, constant, points.box
+        )
+        # The sum of the guard's terms is below minus its constant.
+        limit = times * (-guard.constant - (0 if guard.equality else 1))
+        if times > 0 or guard.equality:
+            high = min(high, most + limit)
+        if times < 0 or guard.equality:
+            low = max(low, least + limit)
+    return low, high
 
 
 def _is_injective(positions: Sequence[Expr], points: Problem) -> bool:

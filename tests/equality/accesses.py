@@ -160,7 +160,8 @@ class Accesses(Evaluator):
             if level != "global":
                 return
             self.tally.scattered.add(name)
-            self.tally.array(holder, tuple(self.shape(holder, at)))
+            for side in sides(mode):
+                self.tally.array(holder, tuple(self.shape(holder, at)), side)
             return
         low, high = self.clipped(box, at)
         counts = np.ones(at.size, dtype=np.int64)
@@ -169,10 +170,11 @@ class Accesses(Evaluator):
         self.tally.issued[level, name, mode] += int(counts.sum()) * times * width
         if level != "global":
             return
-        if holder is box.buffer:
-            self._mark(self.tally.array(holder, tuple(shape)), low, high, at)
-        else:
-            self._mark_view(holder, box.buffer, low, high, at)
+        for side in sides(mode):
+            if holder is box.buffer:
+                self._mark(self.tally.array(holder, tuple(shape), side), low, high, at)
+            else:
+                self._mark_view(holder, box.buffer, (low, high), at, side)
 
     def _holder(self, buffer: Any) -> Any:
         self.view(buffer)
@@ -180,10 +182,13 @@ class Accesses(Evaluator):
             buffer = self.views[ir.key(buffer)]
         return buffer
 
-    def _mark_view(self, holder: Any, view: Any, low: list, high: list, at: Points) -> None:
+    def _mark_view(
+        self, holder: Any, view: Any, corners: tuple[list, list], at: Points, side: str
+    ) -> None:
         """Marks the elements of `holder` that lie under boxes of a view of it."""
+        low, high = corners
         shape, whole = self.shape(view, at), self.shape(holder, at)
-        seen = np.ravel(self.tally.array(holder, tuple(whole)))
+        seen = np.ravel(self.tally.array(holder, tuple(whole), side))
         strides, start = self.layout(view, at)
         one, other = ir.width(str(view.dtype)), ir.width(str(holder.dtype))
         boxes = _distinct([at.full(start), *low, *high])
@@ -196,7 +201,7 @@ class Accesses(Evaluator):
                 positions = np.add.outer(positions, np.arange(first, last) * stride)
             bits = np.ravel(positions) * one
             if one < other:
-                parts = np.ravel(self.tally.bytes_of(holder, tuple(whole)))
+                parts = np.ravel(self.tally.bytes_of(holder, tuple(whole), side))
                 for within in range(0, one, 8):
                     places = (bits + within) // 8
                     parts[places[(places >= 0) & (places < len(parts))]] = True
@@ -348,6 +353,11 @@ class Accesses(Evaluator):
             high = np.minimum.reduce([side[1][axis] for side in sides])
             total = total * np.maximum(high - low, 0)
         return int(total.sum())
+
+
+def sides(mode: str) -> tuple[str, ...]:
+    """What an access does to memory; an atomic operation reads and writes it."""
+    return (mode,) if mode in ("read", "write") else ("read", "write")
 
 
 def _distinct(columns: list[np.ndarray]) -> np.ndarray:

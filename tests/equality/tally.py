@@ -34,11 +34,11 @@ class Tally:
         self.issued: Counter = Counter()
         #: Memories of which something is moved that is not counted here.
         self.unsaid: set[str] = set()
-        #: Which elements of each array are touched; several may have one name.
-        self.touched: dict[int, np.ndarray] = {}
-        self.arrays: dict[int, tuple[str, int]] = {}
+        #: Which elements of each array are read, and which written; several may have one name.
+        self.touched: dict[tuple[int, str], np.ndarray] = {}
+        self.arrays: dict[tuple[int, str], tuple[str, int]] = {}
         #: Which bytes of each element are touched beyond that, where views have smaller elements.
-        self.parts: dict[int, np.ndarray] = {}
+        self.parts: dict[tuple[int, str], np.ndarray] = {}
         #: Arrays that are touched at places which data decide.
         self.scattered: set[str] = set()
         #: Whether a condition on data was taken to hold: all counts are upper bounds.
@@ -73,8 +73,9 @@ class Tally:
             unit = _SCALARS.get(dtype, "fp16") if name in _PLAIN or name == "fma" else "sfu"
             self.flop[unit] += times * (2 if name == "fma" else 1)
 
-    def array(self, buffer: Any, shape: tuple[int, ...]) -> np.ndarray:
-        key = hash(buffer)
+    def array(self, buffer: Any, shape: tuple[int, ...], side: str) -> np.ndarray:
+        """Marks for each element of an array that is read, or written (`side`)."""
+        key = hash(buffer), side
         if key not in self.touched:
             if int(np.prod(shape, dtype=object)) > LARGEST_ARRAY:
                 raise TooBigError(f"{buffer.name} has more than {LARGEST_ARRAY:,} elements")
@@ -82,13 +83,15 @@ class Tally:
             self.arrays[key] = str(buffer.name), width(str(buffer.dtype))
         return self.touched[key]
 
-    def bytes_of(self, array: Any, shape: tuple[int, ...]) -> np.ndarray:
+    def bytes_of(self, array: Any, shape: tuple[int, ...], side: str) -> np.ndarray:
         """Marks for each byte of an array's elements, beside those of the elements."""
-        seen = self.array(array, shape)
-        name, bits = self.arrays[hash(array)]
+        seen = self.array(array, shape, side)
+        name, bits = self.arrays[hash(array), side]
         if bits % 8:
             raise RefusedError(f"parts of the elements of {name}")
-        return self.parts.setdefault(hash(array), np.zeros((seen.size, bits // 8), dtype=bool))
+        return self.parts.setdefault(
+            (hash(array), side), np.zeros((seen.size, bits // 8), dtype=bool)
+        )
 
     def result(self) -> dict[str, Any]:
         distinct: Counter[str] = Counter()

@@ -46,7 +46,7 @@ class Tally:
     `orelse` follow those of `then`.  `executions` counts per statement (a block-wide statement
     once per block, a warp-wide one once per warp), `reached` how often any node was come to, by
     thread, and `iterations` the rounds of a loop.  `bits` are issued, by buffer id and mode, and
-    `touched` are the distinct elements by buffer id.
+    `touched` are the distinct elements by buffer id, `read` and `written` those of each mode.
     """
 
     executions: Counter[Path] = field(default_factory=Counter)
@@ -61,6 +61,8 @@ class Tally:
         default_factory=lambda: defaultdict(Counter)
     )
     touched: dict[str, set[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(set))
+    read: dict[str, set[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(set))
+    written: dict[str, set[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(set))
 
     def bytes(self, facts: KernelFacts, mode: str, scope: str = "global") -> Fraction:
         """Issued bytes of one mode over all buffers of a scope."""
@@ -254,7 +256,12 @@ class _Run:
             count = math.prod(extents)
         else:
             box = self.box(access, buffer, corner, extents, env)
-            self.tally.touched[buffer.id].update(itertools.product(*box))
+            elements = set(itertools.product(*box))
+            self.tally.touched[buffer.id] |= elements
+            if access.mode != "write":
+                self.tally.read[buffer.id] |= elements
+            if access.mode != "read":
+                self.tally.written[buffer.id] |= elements
             count = math.prod(len(side) for side in box)
         size = count * bits(buffer.dtype) * share
         self.tally.bits[buffer.id, access.mode] += size  # type: ignore[assignment]

@@ -60,6 +60,8 @@ class Microarchitecture:
     mma_16bit_fraction, mma_tf32_fraction, mma_float8_fraction, mma_int8_fraction
         Rate of the matrix instructions of single warps (``mma.sync``, ``wmma``) over that of the
         architecture's widest ones (``wgmma``, ``tcgen05.mma``), in clocks, by type of the operands.
+    dram_sector_bytes
+        Aligned bytes that a miss of the last cache moves from or to DRAM.
     l1_lines_per_clk
         Cache lines that L1 looks up in one clock after the first one of a load; None if each line
         takes the clocks of a wavefront.
@@ -87,6 +89,7 @@ class Microarchitecture:
     mma_tf32_fraction: float
     mma_float8_fraction: float
     mma_int8_fraction: float
+    dram_sector_bytes: int
     l1_lines_per_clk: float | None = None
 
 

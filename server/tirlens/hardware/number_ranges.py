@@ -102,6 +102,7 @@ RANGES: dict[str, Range] = {
         f"microarchitecture.mma_{name}_fraction": Range(0.02, 1.0, "as a fraction of the peak")
         for name in ("16bit", "tf32", "float8", "int8")
     },
+    "microarchitecture.dram_sector_bytes": Range(16, 256, "bytes"),
     "microarchitecture.l1_lines_per_clk": Range(0.25, 32, "lines per clock"),
     "cpu.vector_bytes": Range(8, 256, "bytes"),
     "cpu.arithmetic_clk": Range(0.05, 8, "clocks"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tirlens.hardware.cpu_core import CpuCore
+from tirlens.hardware.cpu_core import CACHE_LINE_BYTES, CpuCore
 from tirlens.hardware.microarchitecture import Microarchitecture
 
 
@@ -115,3 +115,10 @@ class Device:
             for name, peak in self.peaks.items()
         }
         return replace(self, sm_count=count, peaks=peaks)
+
+    @property
+    def dram_sector_bytes(self) -> int:
+        """The aligned bytes that DRAM moves at once: a GPU's sector, a CPU's cache line."""
+        if self.cpu is not None:
+            return CACHE_LINE_BYTES
+        return self.microarchitecture.dram_sector_bytes

@@ -64,6 +64,8 @@ def merge_reports(reports: Sequence[KernelReport]) -> KernelReport:
         global_bytes=_sum_read_write([report.global_bytes for report in reports]),
         compulsory_bytes=_sum_counts([report.compulsory_bytes for report in reports]),
         compulsory_is_exact=all(report.compulsory_is_exact for report in reports),
+        compulsory_sector_bytes=_sum_counts([report.compulsory_sector_bytes for report in reports]),
+        compulsory_sectors_are_exact=all(report.compulsory_sectors_are_exact for report in reports),
         dram_bytes=moved,
         l2_bytes=_sum_counts([report.l2_bytes for report in reports]),
         shared_bytes=_sum_counts([report.shared_bytes for report in reports]),

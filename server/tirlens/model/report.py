@@ -152,7 +152,8 @@ class KernelReport:
     """The analysis of one kernel on one device with one set of bindings.
 
     The fields are those of the contract's JSON (``--format json``), which documents them.
-    `compulsory_bytes` is an upper bound unless `compulsory_is_exact`.
+    `compulsory_bytes` is an upper bound unless `compulsory_is_exact`; `compulsory_sector_bytes` are
+    the same bytes in whole sectors of the device's DRAM, exact if `compulsory_sectors_are_exact`.
     `useful_flop` of `flop` contribute to the result: tile products neither beyond the edge of an
     array nor behind a mask (these are `masked_flop`), and all that is no tile product.
     `status` is ``ok``, ``no-time``, ``needs-bindings``, ``unsupported`` or ``error``.  A kernel
@@ -206,6 +207,8 @@ class KernelReport:
     global_bytes: ReadWrite = ReadWrite(None, None)
     compulsory_bytes: int | None = None
     compulsory_is_exact: bool = True
+    compulsory_sector_bytes: int | None = None
+    compulsory_sectors_are_exact: bool = True
     dram_bytes: ReadWrite = ReadWrite(None, None)
     l2_bytes: int | None = None
     shared_bytes: int | None = None

@@ -22,7 +22,7 @@ SCHEMA_VERSION = 1
 _PLAIN = (
     "status", "message", "schedule", "threads_per_block", "shared_bytes_per_block",
     "registers_per_thread", "launch_facts", "flop", "useful_flop", "int_ops", "compulsory_bytes",
-    "compulsory_is_exact",
+    "compulsory_is_exact", "compulsory_sector_bytes", "compulsory_sectors_are_exact",
     "l2_bytes", "shared_bytes", "time_s", "roofline_time_s", "bound", "bound_class",
     "bound_reason", "arithmetic_intensity", "ridge_point", "flop_per_s", "peak_fraction",
     "dram_bytes_per_s", "dram_fraction",

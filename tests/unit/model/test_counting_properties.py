@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 from support import interpreter
 from support.counts import compulsory_bytes, count
@@ -57,19 +58,49 @@ def test_counts_equal_execution(case):
                 assert item.iterations == tally.iterations[path]
 
 
+def touched_in_array(tally, buffer, units_of=lambda position: position):
+    """Distinct elements read, and distinct elements written, that lie inside an array."""
+    for touched in (tally.read[buffer.id], tally.written[buffer.id]):
+        yield {
+            units_of(position)
+            for position in touched
+            if all(0 <= i < size for i, size in zip(position, buffer.shape, strict=True))
+        }
+
+
 @examples(60)
 @given(kernels())
-def test_compulsory_bytes_are_the_distinct_elements(case):
+def test_compulsory_bytes_are_distinct_elements_read_and_written(case):
     facts, bindings = case
-    touched = interpreter.run(facts, bindings).touched
-    expected = 0
-    for buffer in facts.buffers:
-        # Only what lies inside an array is memory of that array.
-        inside = [
-            p
-            for p in touched[buffer.id]
-            if all(0 <= i < size for i, size in zip(p, buffer.shape, strict=True))
-        ]
-        expected += -(-len(inside) * interpreter.bits(buffer.dtype) // 8)
+    tally = interpreter.run(facts, bindings)
+    expected = sum(
+        -(-len(inside) * interpreter.bits(buffer.dtype) // 8)
+        for buffer in facts.buffers
+        for inside in touched_in_array(tally, buffer)
+    )
     found = compulsory_bytes(facts, bindings)
     assert found is not None and found.exact and found.bytes == expected
+    assert found.least_bytes <= found.bytes
+
+
+@examples(60)
+@given(kernels(), st.sampled_from([32, 64, 128]))
+def test_compulsory_sectors_are_those_of_the_distinct_elements(case, sector_bytes):
+    facts, bindings = case
+    tally = interpreter.run(facts, bindings)
+    expected = 0
+    for buffer in facts.buffers:
+        bits = interpreter.bits(buffer.dtype)
+
+        def sector(position, shape=buffer.shape, bits=bits):
+            flat = 0
+            for index, size in zip(position, shape, strict=True):
+                flat = flat * size + index
+            return flat * bits // (8 * sector_bytes)
+
+        for units in touched_in_array(tally, buffer, sector):
+            expected += len(units) * sector_bytes
+    found = compulsory_bytes(facts, bindings)
+    assert found is not None
+    sectors = found.in_sectors(sector_bytes)
+    assert sectors.bytes == expected if sectors.exact else sectors.bytes >= expected

@@ -1,15 +1,18 @@
-"""The memory footprint of a kernel: the distinct bytes of global memory that it accesses.
+"""The memory footprint of a kernel: the distinct bytes of global memory that it reads and writes.
 
 The footprint of an array is the union of the images of its accesses: the sets of positions that
 their index expressions take over the iteration domain.  It is the compulsory traffic (M. D. Hill,
-"Aspects of Cache Memory and Instruction Buffer Performance", 1987: compulsory misses).
+"Aspects of Cache Memory and Instruction Buffer Performance", 1987: compulsory misses).  Memory
+moves whole sectors, so the same sets are also counted in sectors: a position divided by the
+elements of a sector.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 
 from tirlens_counting.domain import Domain
 from tirlens_counting.expressions import (
@@ -17,24 +20,29 @@ from tirlens_counting.expressions import (
     is_data_dependent,
     simplify,
 )
-from tirlens_counting.image_unions import count_union
 from tirlens_counting.images import Image, find_image
 from tirlens_counting.intervals import bounds
 from tirlens_counting.range_simplification import simplify_in_ranges
 from tirlens_counting.solver import Solver
+from tirlens_counting.unit_images import count_units
 from tirlens_worker.facts import Access, Buffer, Expr
 
 from ..dtypes import bits
 from .kernel_counter import KernelCounter
-from .kernel_counts import Counts, Footprint, statement_counts
+from .kernel_counts import ArrayBytes, Counts, Footprint, statement_counts
 from .scope import CountingScope
 
 # The variable that runs over the units of an element.
 _UNIT_VARIABLE = "part of an element"
 
+_ScopedAccess = tuple[Access, CountingScope]
+_Images = Sequence[Image | None]
+# Elements and bytes by mode, None where not known.
+_Issued = Mapping[str, tuple[int, int] | None]
+
 
 def compulsory_footprint(counter: KernelCounter, counts: Counts) -> Footprint | None:
-    """The distinct bytes of global memory that a kernel reads or writes.
+    """The distinct bytes of global memory that a kernel reads, and those that it writes.
 
     Parameters
     ----------
@@ -47,42 +55,166 @@ def compulsory_footprint(counter: KernelCounter, counts: Counts) -> Footprint | 
     -------
     The footprint in bytes, or None where the shape of an array is not bound.
     """
-    by_root: dict[str, list[tuple[Access, CountingScope]]] = {}
     roots = {name: _aliased_buffer(counter.buffers, name) for name in counter.buffers}
     roots = {name: root for name, root in roots.items() if counter.buffers[root].scope == "global"}
+    by_root: dict[str, list[_ScopedAccess]] = {}
     for access, scope in counter.accesses:
         if access.buffer in roots:
             by_root.setdefault(roots[access.buffer], []).append((access, scope))
-    issued = _issued_bytes(roots, counts)
-    # Data-dependent accesses are counted by an upper bound, which leaves a caveat.
-    exact = len(counts.caveats) == len(counter.facts.caveats)
-    by_buffer: dict[str, int] = {}
+    arrays: list[_AccessedArray] = []
+    issued = _issued_amounts(roots, counts)
     for root, accesses in by_root.items():
         shape = counts.buffers[root].shape
-        if shape is None:
-            return None
-        found = _distinct_bits(root, shape, accesses, counter)
+        found = None if shape is None else _accessed_array(root, shape, accesses, counter, issued)
         if found is None:
             return None
-        size, known = -(-found[0] // 8), found[1]
-        # The issued bytes bound the footprint of a gather from a large array.
-        by_buffer[root] = min(size, issued.get(root, size))
-        exact = exact and known
-    return Footprint(sum(by_buffer.values()), exact, by_buffer)
+        arrays.append(found)
+    # Data-dependent accesses are counted by an upper bound, which leaves a caveat.
+    are_counts_exact = len(counts.caveats) == len(counter.facts.caveats)
+
+    @cache
+    def in_sectors(sector_bytes: int) -> ArrayBytes:
+        read = {array.root: array.read_bytes(sector_bytes) for array in arrays}
+        written = {array.root: array.written_bytes(sector_bytes) for array in arrays}
+        bounded = frozenset(
+            root
+            for amounts in (read, written)
+            for root, (_, is_exact) in amounts.items()
+            if not is_exact
+        )
+        return ArrayBytes(
+            {root: amount for root, (amount, _) in read.items() if amount},
+            {root: amount for root, (amount, _) in written.items() if amount},
+            are_counts_exact and not bounded,
+            bounded,
+        )
+
+    least = {array.root: array.least_bytes() for array in arrays}
+    return Footprint(in_sectors(0), least, in_sectors)
 
 
-def _issued_bytes(roots: Mapping[str, str], counts: Counts) -> dict[str, int]:
-    """Issued bytes of each root array; an array without a known number has no entry."""
-    issued: dict[str, int | None] = {}
+@dataclass(frozen=True)
+class _AccessedArray:
+    """An array with all accesses to it, in program order.
+
+    Positions are in an array of `shape` whose elements have `unit_bits`; those of `has_views` are
+    elements of other types.  `issued` has the elements and bytes that all accesses read and write,
+    None where not known.
+    """
+
+    root: str
+    shape: tuple[int, ...]
+    unit_bits: int
+    accesses: Sequence[_ScopedAccess]
+    counter: KernelCounter
+    has_views: bool
+    issued: _Issued
+
+    def read_bytes(self, sector_bytes: int) -> tuple[int, bool]:
+        """Distinct bytes read, in whole sectors unless these have 0 bytes, and whether exact."""
+        return self._distinct_bytes(self._read_images, sector_bytes, self.issued.get("read"))
+
+    def written_bytes(self, sector_bytes: int) -> tuple[int, bool]:
+        """Distinct bytes written, as `read_bytes`."""
+        return self._distinct_bytes(self._written_images, sector_bytes, self.issued.get("write"))
+
+    def least_bytes(self) -> int:
+        """Bytes that any cache moves: without those read after the kernel has written them."""
+        read, written = self.read_bytes(0)[0], self.written_bytes(0)[0]
+        modes = [access.mode for access, _ in self.accesses]
+        if "write" not in modes or not read:
+            return read + written
+        before = self._find_images(self.accesses[: modes.index("write")], "write")
+        first = self._distinct_bytes(before, 0, None)[0]
+        return written + min(read, max(first, read - written))
+
+    @cached_property
+    def _read_images(self) -> _Images:
+        return self._find_images(self.accesses, "write")
+
+    @cached_property
+    def _written_images(self) -> _Images:
+        return self._find_images(self.accesses, "read")
+
+    def _find_images(self, accesses: Sequence[_ScopedAccess], other_mode: str) -> _Images:
+        """The images of the accesses of another mode; None for each that is not known."""
+        mine = [one for one in accesses if one[0].mode != other_mode]
+        images = [self._image(access, scope) for access, scope in _merge_accesses(mine)]
+        everything = math.prod(self.shape)
+        whole = next((one for one in images if one is not None and one.size == everything), None)
+        return images if whole is None else [whole]
+
+    def _image(self, access: Access, scope: CountingScope) -> Image | None:
+        if not self.has_views:
+            return _access_image(access, scope, self.shape, self.counter.solver)
+        data = self.shape[0], self.unit_bits
+        return _flat_access_image(access, scope, self.root, data, self.counter)
+
+    def _distinct_bytes(
+        self, images: _Images, sector_bytes: int, issued: tuple[int, int] | None
+    ) -> tuple[int, bool]:
+        if not images:
+            return 0, True
+        per_sector, rest = divmod(8 * sector_bytes, self.unit_bits)
+        in_elements = per_sector <= 1
+        number, is_exact = self._count(images, 1 if in_elements else per_sector)
+        # A condition on data may leave out some of them.
+        is_exact = is_exact and all(scope.is_whole for _, scope in self.accesses)
+        size = -(-number * (self.unit_bits if in_elements else 8 * sector_bytes) // 8)
+        is_exact = is_exact and (in_elements or not rest)
+        if issued is None:
+            return size, is_exact
+        # What is issued bounds the footprint of a gather from a large array.
+        elements, issued_bytes = issued
+        return min(size, max(elements * sector_bytes, issued_bytes)), is_exact
+
+    def _count(self, images: _Images, per_unit: int) -> tuple[int, bool]:
+        """Distinct units of so many elements, and whether that is exact."""
+        known = [image for image in images if image is not None]
+        if len(known) < len(images):
+            return -(-math.prod(self.shape) // per_unit), False
+        return count_units(known, self.shape, per_unit, self.counter.solver)
+
+
+def _accessed_array(
+    root: str,
+    shape: tuple[int, ...],
+    accesses: Sequence[_ScopedAccess],
+    counter: KernelCounter,
+    issued: Mapping[str, _Issued],
+) -> _AccessedArray | None:
+    """An array with its accesses; None where its type has no size."""
+    unit = bits(counter.buffers[root].dtype)
+    if unit is None:
+        return None
+    views = {access.buffer for access, _ in accesses} - {root}
+    if views:
+        # Views of several types: positions are in units that divide the elements of each type.
+        whole = math.prod(shape) * unit
+        widths = [bits(counter.buffers[name].dtype) for name in views]
+        unit = math.gcd(unit, *(width for width in widths if width is not None))
+        shape = (whole // unit,)
+    return _AccessedArray(
+        root, shape, unit, tuple(accesses), counter, bool(views), issued.get(root, {})
+    )
+
+
+def _issued_amounts(roots: Mapping[str, str], counts: Counts) -> dict[str, _Issued]:
+    """Elements and bytes read and written of each root array; None where not known."""
+    issued: dict[str, dict[str, tuple[int, int] | None]] = {}
     for leaf in statement_counts(counts.root):
         for entry in leaf.accesses:
             root = roots.get(entry.access.buffer)
             if root is None:
                 continue
-            before = issued.get(root, 0)
-            known = None if entry.bytes is None or before is None else before + entry.bytes
-            issued[root] = known
-    return {root: amount for root, amount in issued.items() if amount is not None}
+            totals = issued.setdefault(root, {"read": (0, 0), "write": (0, 0)})
+            for mode, before in totals.items():
+                if entry.access.mode not in (mode, "atomic") or before is None:
+                    continue
+                is_known = entry.elements is not None and entry.bytes is not None
+                elements, size = entry.elements or 0, entry.bytes or 0
+                totals[mode] = (before[0] + elements, before[1] + size) if is_known else None
+    return dict(issued)
 
 
 def _aliased_buffer(buffers: Mapping[str, Buffer], name: str) -> str:
@@ -94,49 +226,14 @@ def _aliased_buffer(buffers: Mapping[str, Buffer], name: str) -> str:
     return name
 
 
-def _distinct_bits(
-    root: str,
-    shape: tuple[int, ...],
-    accesses: Sequence[tuple[Access, CountingScope]],
-    counter: KernelCounter,
-) -> tuple[int, bool] | None:
-    """Distinct bits of one buffer, and whether that is exact; None where its type has no size."""
-    unit = bits(counter.buffers[root].dtype)
-    if unit is None:
-        return None
-    views = {access.buffer for access, _ in accesses} - {root}
-    if views:
-        # Views of several types: positions are in units that divide the elements of each type.
-        whole = math.prod(shape) * unit
-        widths = [bits(counter.buffers[name].dtype) for name in views]
-        if None in widths:
-            return whole, False
-        unit = math.gcd(unit, *(width for width in widths if width is not None))
-        shape = (whole // unit,)
-    size = math.prod(shape)
-    images: list[Image] = []
-    for access, scope in _merge_accesses(accesses):
-        if views:
-            found = _flat_access_image(access, scope, root, (size, unit), counter)
-        else:
-            found = _access_image(access, scope, shape, counter.solver)
-        if found is None:
-            return size * unit, False
-        if found.size == size:
-            return size * unit, True
-        images.append(found)
-    number, known = count_union(images, shape)
-    return number * unit, known
-
-
 def _merge_accesses(
-    accesses: Sequence[tuple[Access, CountingScope]],
-) -> list[tuple[Access, CountingScope]]:
+    accesses: Sequence[_ScopedAccess],
+) -> list[_ScopedAccess]:
     """The accesses without duplicates, and with both sides of a branch merged into one domain.
 
     The two sides of a mask may be triangles, whose union is hard to count.
     """
-    places: dict[object, list[tuple[Access, CountingScope]]] = {}
+    places: dict[object, list[_ScopedAccess]] = {}
     for access, scope in accesses:
         key = access.buffer, id(scope.env), access.indices, access.extents, access.lanes
         found = places.setdefault(key, [])
@@ -145,9 +242,7 @@ def _merge_accesses(
     return [each for found in places.values() for each in found]
 
 
-def _add_merged(
-    found: list[tuple[Access, CountingScope]], access: Access, scope: CountingScope
-) -> None:
+def _add_merged(found: list[_ScopedAccess], access: Access, scope: CountingScope) -> None:
     for number, (_, other) in enumerate(found):
         both = other.domain.union_with(scope.domain)
         if both is not None:

@@ -5,7 +5,7 @@ All numbers are totals over the whole launch.  None means that a number is not k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -146,12 +146,90 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Footprint:
-    """Distinct bytes, total and by array; `exact` is False where they are an upper bound."""
+class ArrayBytes:
+    """Distinct bytes that a kernel reads and writes, by array.
 
-    bytes: int
+    `exact` is False where some are an upper bound, `bounded` has the arrays whose accesses are not
+    known.  The bytes of other arrays are those of the iterations that are counted.
+    """
+
+    read: Mapping[str, int]
+    written: Mapping[str, int]
     exact: bool = True
-    by_buffer: Mapping[str, int] = field(default_factory=dict[str, int])
+    bounded: frozenset[str] = frozenset()
+
+    @property
+    def bytes(self) -> int:
+        """Distinct bytes read plus distinct bytes written."""
+        return sum(self.read.values()) + sum(self.written.values())
+
+    def of_arrays(self, names: Collection[str]) -> ArrayBytes:
+        """The bytes of some arrays alone."""
+        read, written = (
+            {name: size for name, size in amounts.items() if name in names}
+            for amounts in (self.read, self.written)
+        )
+        return ArrayBytes(read, written, self.exact, self.bounded)
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """The distinct bytes that a kernel reads and writes.
+
+    Attributes
+    ----------
+    elements
+        The bytes of the elements that it accesses.
+    least_by_array
+        The bytes that any cache moves at least: without elements that the kernel reads after it
+        has written them.  They are no lower bound where `elements` is not exact.
+    in_sectors
+        The bytes of the aligned sectors with these elements, by the bytes of a sector.
+    """
+
+    elements: ArrayBytes
+    least_by_array: Mapping[str, int]
+    in_sectors: Callable[[int], ArrayBytes] = field(repr=False, compare=False)
+
+    @property
+    def bytes(self) -> int:
+        """Distinct bytes read plus distinct bytes written."""
+        return self.elements.bytes
+
+    @property
+    def least_bytes(self) -> int:
+        """The bytes that any cache moves at least."""
+        return sum(self.least_by_array.values())
+
+    def of_arrays(self, names: Collection[str]) -> Footprint:
+        """The footprint of some arrays alone."""
+
+        def in_sectors(sector_bytes: int) -> ArrayBytes:
+            return self.in_sectors(sector_bytes).of_arrays(names)
+
+        least = {name: size for name, size in self.least_by_array.items() if name in names}
+        return Footprint(self.elements.of_arrays(names), least, in_sectors)
+
+    def known_bytes(self, sector_bytes: int) -> ArrayBytes:
+        """The bytes of the arrays whose accesses are known, in sectors where these are exact."""
+        sectors, elements = self.in_sectors(sector_bytes), self.elements
+        read, written = (
+            {
+                array: in_elements if array in sectors.bounded else in_sectors[array]
+                for array, in_elements in counted.items()
+                if array not in elements.bounded & sectors.bounded
+            }
+            for counted, in_sectors in (
+                (elements.read, sectors.read),
+                (elements.written, sectors.written),
+            )
+        )
+        return ArrayBytes(read, written)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the bytes are exact, not an upper bound."""
+        return self.elements.exact
 
 
 @dataclass(frozen=True)

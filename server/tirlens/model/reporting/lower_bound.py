@@ -14,7 +14,7 @@ from dataclasses import replace
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer
 
-from ..counting.footprint import Footprint
+from ..counting.kernel_counts import Footprint
 from ..dtypes import bits, tensor_class
 from ..report import KernelReport
 from ..roofline import (
@@ -39,9 +39,7 @@ def unavoidable_footprint(
     """The footprint of the arrays that a function takes, without those that it allocates."""
     if footprint is None:
         return None
-    taken = {buffer.id for buffer in buffers if buffer.is_parameter}
-    by_buffer = {name: size for name, size in footprint.by_buffer.items() if name in taken}
-    return replace(footprint, bytes=sum(by_buffer.values()), by_buffer=by_buffer)
+    return footprint.of_arrays({buffer.id for buffer in buffers if buffer.is_parameter})
 
 
 def fastest_classes(leaves: Iterable[StatementCost]) -> dict[str, int]:

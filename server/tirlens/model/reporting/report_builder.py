@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from tirlens.hardware.spec import Device
 
-from ..counting.footprint import Footprint
+from ..counting.kernel_counts import Footprint
 from ..gpu.kernel import GpuLaunch
 from ..gpu.units import sum_busy_times
 from ..report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite, Waves
@@ -69,11 +69,15 @@ def add_traffic(
     both = read + written
     is_exact = footprint is None or footprint.exact
     operations = report.operations
+    least = None if footprint is None else footprint.least_bytes
     # An upper bound of the compulsory bytes is no lower bound of the time.
-    least = compulsory if is_exact or compulsory is None else min(compulsory, both)
+    least = least if is_exact or least is None else min(least, both)
+    sectors = None if footprint is None else footprint.in_sectors(device.dram_sector_bytes)
     return report.replace(
         compulsory_bytes=compulsory,
         compulsory_is_exact=is_exact,
+        compulsory_sector_bytes=None if sectors is None else sectors.bytes,
+        compulsory_sectors_are_exact=sectors is None or sectors.exact,
         dram_bytes=ReadWrite(round(read), round(written)) if known else ReadWrite(None, None),
         l2_bytes=round(sum(leaf.l2_bytes for leaf in leaves)) if known else None,
         roofline_time_s=roofline_seconds(device, report.flop_by_class, least) or None,

@@ -51,7 +51,7 @@ class AccessFootprint:
         )
         # A variable that counts from its start has its iterations as values.
         self.first_values: Mapping[str, int] = {**context.first_values, **dict.fromkeys(starts, 0)}
-        self._ranges: Mapping[str, Interval] = {
+        self.ranges: Mapping[str, Interval] = {
             **context.ranges,
             **{name: (0, context.extents[name] - 1) for name in starts},
         }
@@ -91,11 +91,7 @@ class AccessFootprint:
         Each dimension counts the range of its index, at most the combinations of its variables.
         Exact for boxes with separate variables in each dimension, an upper bound otherwise.
         """
-        return self._count_distinct(frozenset(free), len(self.indices), max(self._access.lanes, 1))
-
-    def row_count(self, free: Iterable[str]) -> float:
-        """The number of rows of the array that contain them."""
-        return self._count_distinct(frozenset(free), len(self.indices) - 1, 1)
+        return self._count_distinct(frozenset(free))
 
     def candidate_elements(
         self, free: Iterable[str], outer: Iterable[str]
@@ -118,14 +114,14 @@ class AccessFootprint:
             names |= self._names[dimension]
         return total, names & frozenset(outer)
 
-    def _count_distinct(self, free: frozenset[str], dimensions: int, lanes: int) -> float:
+    def _count_distinct(self, free: frozenset[str]) -> float:
         extents, shape = self._context.extents, self._shape
         total = 1.0
         combinations = 1.0
         seen: set[str] = set()
-        for dimension, index in enumerate(self.indices[:dimensions]):
+        for dimension, index in enumerate(self.indices):
             box, of_data = self._box_extents[dimension], self._data_dependent[dimension]
-            names = self._varying_in_dimension(dimension, free, dimensions)
+            names = self._varying_in_dimension(dimension, free)
             chosen, rest = NO_LOOPS, index
             if of_data and self._has_known_offsets[dimension]:
                 # Different entries of an array of offsets (pages, tokens) are different offsets.
@@ -152,7 +148,7 @@ class AccessFootprint:
             for name in sorted(names - seen):
                 combinations *= extents.get(name, 1)
             seen |= names
-        found = max(min(total, combinations) * lanes, 1.0)
+        found = max(min(total, combinations) * max(self._access.lanes, 1), 1.0)
         whole = [size for size in shape if isinstance(size, int)]
         return min(found, math.prod(whole)) if len(whole) == len(shape) and whole else found
 
@@ -174,21 +170,19 @@ class AccessFootprint:
 
     def _ranges_of(self, index: Expr, free: frozenset[str]) -> dict[str, Interval]:
         """The ranges of variables in `index`; one that is not free has its first value."""
-        ranges = self._ranges
+        ranges = self.ranges
         return {
             name: reach if name in free else (reach[0], reach[0])
             for name in free_variables(index)
             if (reach := ranges.get(name)) is not None
         }
 
-    def _varying_in_dimension(
-        self, dimension: int, names: frozenset[str], dimensions: int | None = None
-    ) -> frozenset[str]:
+    def _varying_in_dimension(self, dimension: int, names: frozenset[str]) -> frozenset[str]:
         """Those of `names` with which an index varies.
 
         A scalar changes in each iteration of the loops around its stores (of any loop, where these
         are not known and the index names no variable), except loops whose variables occur in the
-        other indices of the first `dimensions`.
+        other indices.
         """
         if not self._data_dependent[dimension]:
             return self._names[dimension] & names
@@ -200,7 +194,7 @@ class AccessFootprint:
         if not found:
             store_loops = self._store_loops
             loops = loops.union(*(store_loops.get(str(load[1]), names) for load in loads_of(index)))
-        return (found & names) | ((loops & names) - NO_LOOPS.union(*self._names[:dimensions]))
+        return (found & names) | ((loops & names) - NO_LOOPS.union(*self._names))
 
     def _selecting_names(self, index: Expr, names: frozenset[str]) -> frozenset[str]:
         """Those of `names` that select which offset is loaded."""

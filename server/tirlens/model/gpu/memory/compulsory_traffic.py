@@ -13,7 +13,7 @@ from .global_accesses import GlobalAccess
 def min_dram_bytes(
     group: Sequence[GlobalAccess], entries: Sequence[GlobalAccess], distinct: Mapping[str, int]
 ) -> float:
-    """The compulsory DRAM bytes of a group of accesses to one array.
+    """The compulsory DRAM bytes of a group of the accesses that read, or write, one array.
 
     The accesses of a group touch about the same bytes, except those at data-dependent offsets.  If
     the group is all that touches the array, the array's exact footprint is a lower bound.

@@ -11,16 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
 from tirlens.hardware.spec import Device
+from tirlens_counting.intervals import Interval
 
 from ...constants import constant
+from ...counting.kernel_counts import ArrayBytes
+from ...tree.context import GRID_KINDS
 from ...tree.node import StatementCost
 from .block_distances import block_distance, block_strides, has_no_sequential_loop
 from .compulsory_traffic import min_dram_bytes
+from .flat_address import TouchedBytes
 from .global_accesses import GlobalAccess
 from .l2_sharing import (
     WRITTEN_BETWEEN_READS_FRACTION,
@@ -30,6 +34,7 @@ from .l2_sharing import (
     fetched_bytes,
     miss_probability,
 )
+from .tile_sequences import AXES
 
 #: Bytes by leaf, without leaves that move none.
 BytesByLeaf = Mapping[StatementCost, float]
@@ -73,7 +78,7 @@ def compute_dram_traffic(
     entries: Sequence[GlobalAccess],
     launch: LaunchShape,
     device: Device,
-    distinct_bytes: Mapping[str, int],
+    distinct: ArrayBytes,
     l2_read_bytes: Mapping[GlobalAccess, float],
 ) -> DramTraffic:
     """The bytes that DRAM reads and writes for each leaf.
@@ -86,16 +91,21 @@ def compute_dram_traffic(
         The grid and the number of blocks that run at the same time.
     device
         The device, for the capacity of its last-level cache.
-    distinct_bytes
-        The exact footprint of arrays by buffer id, where known.  No array moves fewer bytes.
+    distinct
+        The distinct bytes that each array has read and written, where known.  No array moves fewer
+        bytes.
     l2_read_bytes
         The bytes that each access reads from L2.
     """
+    by_access = {entry: _in_sectors(entry, launch, device.dram_sector_bytes) for entry in entries}
+    entries = list(by_access.values())
+    l2_read_bytes = {by_access[entry]: amount for entry, amount in l2_read_bytes.items()}
     cache = device.llc or device.l2
     capacity = cache.bytes * (L2_USABLE_FRACTION if cache.partitions > 1 else 1.0)
     is_resident = _footprint_bytes(entries) <= L2_RESIDENT_FRACTION * capacity
-    reads = _group_by_tile([entry for entry in entries if entry.access.mode != "write"])
-    writes = _group_by_tile([entry for entry in entries if entry.access.mode != "read"])
+    reading = [entry for entry in entries if entry.access.mode != "write"]
+    writing = [entry for entry in entries if entry.access.mode != "read"]
+    reads, writes = _group_by_tile(reading), _group_by_tile(writing)
     tiles = [
         BlockTile(max(entry.step_bytes for entry in group), group[0].axes, group[0].tile_sequence)
         for group in reads
@@ -113,11 +123,13 @@ def compute_dram_traffic(
     for group, amount in zip(reads, fetched, strict=True):
         if not is_resident:
             amount += reuse.refetched_bytes(group, l2_read_bytes)
-        least = min_dram_bytes(group, entries, distinct_bytes)
+        least = min_dram_bytes(group, reading, distinct.read)
+        amount = _without_selection_hits(group, amount, least, capacity)
         most = sum(float(entry.issued_bytes) for entry in group)
         amounts.append(min(max(amount, least), max(most, least)))
-    amounts += [min_dram_bytes(group, entries, distinct_bytes) for group in writes]
-    amounts = _with_distinct_bytes([*reads, *writes], amounts, distinct_bytes)
+    amounts = _with_distinct_bytes(reads, amounts, distinct.read)
+    write_amounts = [min_dram_bytes(group, writing, distinct.written) for group in writes]
+    amounts += _with_distinct_bytes(writes, write_amounts, distinct.written)
     read: dict[StatementCost, float] = {}
     requested: dict[StatementCost, float] = {}
     written: dict[StatementCost, float] = {}
@@ -130,6 +142,72 @@ def compute_dram_traffic(
         weights = [entry.compulsory_bytes for entry in group]
         _distribute(group, weights, amount, written)
     return DramTraffic(read, requested, written)
+
+
+def _in_sectors(entry: GlobalAccess, launch: LaunchShape, sector_bytes: int) -> GlobalAccess:
+    """An access with the bytes of the sectors that it moves in place of those of its elements.
+
+    The blocks that run at the same time share the sectors between their tiles.
+    """
+    address = entry.address
+    if address is None:
+        return entry
+    touched = address.touched_bytes(entry.launch_ranges, sector_bytes)
+    concurrent = entry.sector_density(_wave_ranges(entry, launch), sector_bytes)
+    tile = entry.candidate_tile
+    return replace(
+        entry,
+        issued_bytes=round(entry.issued_bytes * concurrent),
+        block_bytes=entry.block_bytes * concurrent,
+        step_bytes=entry.step_bytes * concurrent,
+        compulsory_bytes=min(
+            entry.compulsory_bytes * touched.density,
+            _expected_bytes(entry, touched, sector_bytes),
+        ),
+        candidate_tile=None if tile is None else replace(tile, bytes=tile.bytes * concurrent),
+    )
+
+
+def _wave_ranges(entry: GlobalAccess, launch: LaunchShape) -> Mapping[str, Interval]:
+    """The ranges of loop variables in the blocks that run at the same time, x fastest."""
+    ranges = dict(entry.block_ranges)
+    blocks = launch.wave_blocks
+    grid = [loop for loop in entry.node.context.loops if loop.kind in GRID_KINDS]
+    for loop in sorted(grid, key=lambda loop: AXES.get(loop.tag or "", 0)):
+        extent = max(loop.extent or 1, 1)
+        first = entry.launch_ranges.get(loop.var, (0, 0))[0]
+        ranges[loop.var] = (first, first + min(extent, max(blocks, 1)) - 1)
+        blocks //= extent
+    return ranges
+
+
+def _expected_bytes(entry: GlobalAccess, touched: TouchedBytes, sector_bytes: int) -> float:
+    """The sectors that hold distinct elements which data select at random; else infinite.
+
+    Each of the `e` elements of a sector is selected with the probability `n / N` that it is one of
+    `n` of the `N` elements of the array: ``1 - (1 - n / N) ** e`` of all sectors are touched.
+    """
+    assert entry.address is not None
+    stride = entry.address.selection_stride_bytes
+    if not 0 < stride < sector_bytes or not math.isfinite(entry.array_bytes):
+        return math.inf
+    elements = entry.compulsory_bytes * touched.selections / touched.element_bytes
+    selected = min(elements * stride / entry.array_bytes, 1.0)
+    return entry.array_bytes * (1 - (1 - selected) ** (sector_bytes / stride))
+
+
+def _without_selection_hits(
+    group: Sequence[GlobalAccess], fetched_bytes: float, least_bytes: float, capacity_bytes: float
+) -> float:
+    """The bytes that L2 fetches of elements that data select, where it holds a part of the array.
+
+    Between two selections from one sector, as many bytes are fetched as the array has.
+    """
+    if not all(entry.address and entry.address.selection_stride_bytes for entry in group):
+        return fetched_bytes
+    repeated = max(fetched_bytes - least_bytes, 0.0)
+    missed = miss_probability(min(group[0].array_bytes / capacity_bytes, 10.0))
+    return fetched_bytes - repeated * (1 - missed)
 
 
 def _with_distinct_bytes(

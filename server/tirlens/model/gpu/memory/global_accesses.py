@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tirlens_counting.expressions import (
@@ -17,6 +17,7 @@ from tirlens_counting.expressions import (
     is_data_dependent,
     simplify,
 )
+from tirlens_counting.intervals import Interval
 from tirlens_worker.facts import Access, Buffer
 
 from ...tree.context import (
@@ -32,6 +33,7 @@ from ...tree.context import (
 )
 from ...tree.node import StatementCost
 from .access_footprint import AccessFootprint
+from .flat_address import FlatAddress, flat_address, join_neighbours
 from .l2_sharing import BlockTile
 from .tile_sequences import AXES, TileSequence, find_tile_sequence
 
@@ -45,8 +47,10 @@ class GlobalAccess:
     issued_bytes, block_bytes, step_bytes, compulsory_bytes
         Issued by the launch; distinct bytes of one block, of one step of a block that processes
         several tiles, and of all blocks.
-    block_sector_bytes
-        Like `block_bytes`, in whole 32-byte sectors.
+    address
+        The flat address; None where it is not known.
+    block_ranges, launch_ranges
+        The ranges of the loop variables of one block, and of all blocks.
     axes
         The block indices (0, 1, 2 for x, y, z) on which the address depends.
     start_elements
@@ -75,12 +79,20 @@ class GlobalAccess:
     start_elements: float | None
     offset_loads: tuple[Any, ...]
     block_stride_bytes: float | None
-    block_sector_bytes: float
+    address: FlatAddress | None
+    block_ranges: Mapping[str, Interval]
+    launch_ranges: Mapping[str, Interval]
     step_bytes: float
     tile_sequence: TileSequence | None
     has_data_offset: bool
     array_bytes: float
     candidate_tile: BlockTile | None
+
+    def sector_density(self, ranges: Mapping[str, Interval], sector_bytes: int) -> float:
+        """Bytes of sectors over bytes of elements while loop variables run over `ranges`."""
+        if self.address is None:
+            return 1.0
+        return self.address.touched_bytes(ranges, sector_bytes).density
 
 
 @dataclass(frozen=True)
@@ -108,28 +120,47 @@ def find_global_accesses(
 ) -> GlobalAccesses:
     """The global memory accesses of the leaves of a launch of `grid` blocks."""
     store_loops = _store_loops(leaves, buffers)
-    return GlobalAccesses(
-        tuple(
-            (
-                number,
-                _global_access(node, entry.access, buffer, entry.bytes, shapes, grid, store_loops),
-            )
-            for number, node in enumerate(leaves)
-            for entry in node.count.accesses
-            if entry.bytes and (buffer := buffers[entry.access.buffer]).scope == "global"
+    found = [
+        (
+            number,
+            _global_access(node, entry.access, buffers, entry.bytes, shapes, grid, store_loops),
         )
+        for number, node in enumerate(leaves)
+        for entry in node.count.accesses
+        if entry.bytes and buffers[entry.access.buffer].scope == "global"
+    ]
+    joined = _join_addresses([access for _, access in found])
+    return GlobalAccesses(
+        tuple((number, access) for (number, _), access in zip(found, joined, strict=True))
     )
+
+
+def _join_addresses(accesses: Sequence[GlobalAccess]) -> list[GlobalAccess]:
+    """The accesses, with addresses that know the neighbours in their sectors."""
+    groups: dict[object, list[int]] = {}
+    for number, access in enumerate(accesses):
+        if access.address is not None:
+            written = access.access.mode != "read"
+            key = access.access.buffer, written, access.address.terms, access.address.width_bytes
+            groups.setdefault(key, []).append(number)
+    joined = list(accesses)
+    for numbers in groups.values():
+        addresses = [address for one in numbers if (address := accesses[one].address)]
+        for number, address in zip(numbers, join_neighbours(addresses, SECTOR_BYTES), strict=True):
+            joined[number] = replace(accesses[number], address=address)
+    return joined
 
 
 def _global_access(
     node: StatementCost,
     access: Access,
-    buffer: Buffer,
+    buffers: Mapping[str, Buffer],
     issued_bytes: int,
     shapes: Mapping[str, Sequence[Any]],
     launched: tuple[int, ...],
     store_loops: StoreLoops,
 ) -> GlobalAccess:
+    buffer = buffers[access.buffer]
     shape = shapes.get(buffer.id, ())
     context = node.context
     names = [loop.var for loop in context.loops]
@@ -149,11 +180,6 @@ def _global_access(
     if data_dependent:
         # Data-dependent tiles are assumed to be divided evenly among the blocks.
         own = min(own, least / blocks)
-    # Each row is loaded in whole sectors.
-    rows = 1.0
-    if len(access.indices) > 1:
-        rows = max(min(footprint.row_count(inner), own / size), 1.0)
-    sectors = rows * math.ceil(own / rows / SECTOR_BYTES) * SECTOR_BYTES
     offset_loads: tuple[Any, ...] = ()
     if footprint.has_known_offset:
         offset_loads = tuple(load for index in footprint.indices for load in loads_of(index))
@@ -167,6 +193,14 @@ def _global_access(
             within = [name for name in inner if name != walk.var]
             step = min(footprint.element_count(within) * size, own)
         least = min(least, walk.tile_count(launched) * step)
+    address = None
+    if all(
+        buffers[load[1]].scope == "global"
+        for index in footprint.indices
+        for load in loads_of(index)
+    ):
+        # What threads compute themselves, such as positions of a compaction, is no random data.
+        address = flat_address(access, footprint.indices, buffer, context)
     known = [extent for extent in shape if isinstance(extent, int)]
     array = math.prod(known) * size if len(known) == len(shape) else math.inf
     return GlobalAccess(
@@ -180,7 +214,9 @@ def _global_access(
         start,
         offset_loads,
         _block_stride_bytes(footprint, buffer, context, grid),
-        sectors,
+        address,
+        {name: reach for name, reach in footprint.ranges.items() if name not in grid},
+        footprint.ranges,
         step,
         walk,
         data_dependent,

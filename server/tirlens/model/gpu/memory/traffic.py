@@ -16,12 +16,15 @@ from typing import NamedTuple
 
 from tirlens.hardware.spec import Device
 
-from ...counting.footprint import Footprint
+from ...counting.kernel_counts import ArrayBytes, Footprint
 from ...tree.context import SECTOR_BYTES, EnclosingLoop, dtype_bytes
 from ...tree.node import StatementCost, Traffic
 from .dram_traffic import compute_dram_traffic
 from .global_accesses import GlobalAccess
 from .l2_sharing import WRITTEN_BETWEEN_READS_FRACTION, LaunchShape, miss_probability
+
+# Of a kernel whose distinct bytes are not known.
+NO_BYTES = ArrayBytes({}, {})
 
 
 def compute_traffic(
@@ -48,9 +51,7 @@ def compute_traffic(
     """
     requests = _l1_requests(entries, launch)
     read = _l1_misses(entries, launch, device, requests.read)
-    distinct: Mapping[str, int] = {}
-    if footprint is not None and footprint.exact:
-        distinct = footprint.by_buffer
+    distinct = NO_BYTES if footprint is None else footprint.known_bytes(device.dram_sector_bytes)
     dram = compute_dram_traffic(entries, launch, device, distinct, read)
     read_by = _sum_by_leaf(read)
     written_by = _sum_by_leaf(requests.written)
@@ -101,7 +102,9 @@ def _l1_requests(entries: Sequence[GlobalAccess], launch: LaunchShape) -> _L1Req
                 amount *= ratio
             # Data that the threads of a block share is loaded once while it stays in L1.
             if entry.access.mode == "read":
-                amount = min(amount, max(entry.block_sector_bytes * blocks, entry.compulsory_bytes))
+                density = entry.sector_density(entry.block_ranges, SECTOR_BYTES)
+                block_bytes = entry.block_bytes * density
+                amount = min(amount, max(block_bytes * blocks, entry.compulsory_bytes))
         if entry.access.mode != "write":
             read[entry] = amount
         if entry.access.mode != "read":
@@ -162,4 +165,7 @@ def _sector_ratio(entry: GlobalAccess) -> float | None:
         if access is entry.access and requests is not None:
             size = dtype_bytes(entry.buffer.dtype)
             return requests.sectors * SECTOR_BYTES / (requests.sector_elements * size)
+    if entry.access.route == "thread" and entry.address and entry.address.selection_stride_bytes:
+        # Data select the addresses of the lanes.
+        return entry.sector_density(entry.block_ranges, SECTOR_BYTES)
     return None
