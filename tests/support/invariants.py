@@ -13,7 +13,7 @@ ROUNDING = 1e-9
 
 
 def assert_invariants(report: KernelReport, device: Device) -> None:
-    """DRAM bytes cover the compulsory bytes, and the time is not below the roofline.
+    """DRAM bytes cover the compulsory bytes, and no rate is above that of the data sheet.
 
     A kernel moves each of its distinct bytes at least once, except for what stays in the caches of
     a CPU between two runs.  Compulsory bytes that are not exact are upper bounds and say nothing.
@@ -28,6 +28,11 @@ def assert_invariants(report: KernelReport, device: Device) -> None:
     if report.time_s is not None and report.roofline_time_s is not None:
         assert report.time_s >= report.roofline_time_s * (1 - ROUNDING), (
             f"{report.name} on {device.id}: {report.time_s} s, {report.roofline_time_s} s roofline"
+        )
+    for name in ("peak_fraction", "dram_fraction"):
+        share = getattr(report, name)
+        assert share is None or share <= 1 + ROUNDING, (
+            f"{report.name} on {device.id}: {name} {share}"
         )
 
 

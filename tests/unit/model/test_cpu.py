@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -267,3 +268,51 @@ def test_pattern_lines_equal_enumerated_lines(steps: list[tuple[int, int]], size
         for line in range(offset // CACHE_LINE_BYTES, (offset + size - 1) // CACHE_LINE_BYTES + 1)
     }
     assert access_pattern(digits, size).lines == len(lines)
+
+
+def stencil(shape: tuple[int, ...], kind: LoopKind = "serial") -> KernelFacts:
+    """A star of the neighbours along each dimension, stored at the middle."""
+    names = "ijk"[: len(shape)]
+    middle: tuple[Expr, ...] = tuple(("+", name, 1) for name in names)
+    accesses: list[Access] = []
+    for axis, name in enumerate(names):
+        for distance in (0, 2):
+            index = (*middle[:axis], ("+", name, distance), *middle[axis + 1 :])
+            accesses.append(Access("A", "read", index, path=("add",)))
+    accesses.append(Access("B", "write", middle))
+    leaf = Store("store", (Arith("add", FLOAT),) * len(accesses), tuple(accesses))
+    loops = [loop(name, size - 2) for name, size in zip(names, shape, strict=True)]
+    loops[0] = replace(loops[0], kind=kind)
+    return facts({"A": shape, "B": shape}, loops, leaf)
+
+
+@pytest.mark.parametrize("device", ["x86-avx2", "x86-avx512", "arm-neoverse"])
+@pytest.mark.parametrize(
+    "shape, kind",
+    [
+        ((9000, 9000), "serial"),
+        ((9000, 9000), "parallel"),
+        ((30000, 3000), "serial"),
+        ((2000, 200, 200), "serial"),
+    ],
+)
+def test_a_stencil_whose_rows_stay_in_a_cache_moves_its_arrays(
+    device: str, shape: tuple[int, ...], kind: LoopKind
+) -> None:
+    """Lines of A are read, those of B are read (write-allocate) and written back."""
+    report = analyze(stencil(shape, kind), load(device))
+    elements = math.prod(size - 2 for size in shape)
+    read, written = report.dram_bytes.read, report.dram_bytes.write
+    assert read == pytest.approx(2 * 4 * elements, rel=0.06)
+    assert written == pytest.approx(4 * elements, rel=0.04)
+
+
+@pytest.mark.parametrize("device", ["x86-avx2", "x86-avx512", "arm-neoverse"])
+@pytest.mark.parametrize("kind", ["serial", "parallel"])
+def test_no_loop_moves_more_than_dram_can(device: str, kind: LoopKind) -> None:
+    leaf = store({"A": ("i", "j")}, ("B", ("i", "j")), "add")
+    loops = [loop("i", 16384, kind), loop("j", 16384, "vectorized")]
+    report = analyze(facts(dict.fromkeys("AB", (16384, 16384)), loops, leaf), load(device))
+    assert report.dram_bytes.total is not None and report.dram_fraction is not None
+    least_s = report.dram_bytes.total / load(device).dram.bytes_per_s
+    assert timed(report) >= least_s and report.dram_fraction <= 1

@@ -153,15 +153,13 @@ def _with_times(
         "l1": nest.core.load_store_clk,
         **nest.transfers.level_clk,
     }
-    all_lines = nest.transfers.lines
-    lines = all_lines * cores * share
-    dram_lines = nest.transfers.level_lines.get("dram", 0.0) * cores * share
-    written = nest.transfers.written_lines / max(all_lines, 1e-9)
+    transfers = nest.transfers
+    line_bytes = CACHE_LINE_BYTES * cores * share
     traffic = Traffic(
-        l2_read_bytes=lines * CACHE_LINE_BYTES,
-        l2_write_bytes=lines * written * CACHE_LINE_BYTES,
-        dram_read_bytes=dram_lines * CACHE_LINE_BYTES,
-        dram_write_bytes=dram_lines * written * CACHE_LINE_BYTES,
+        l2_read_bytes=transfers.lines * line_bytes,
+        l2_write_bytes=sum(transfers.level_written_lines.values()) * line_bytes,
+        dram_read_bytes=transfers.level_lines.get("dram", 0.0) * line_bytes,
+        dram_write_bytes=transfers.level_written_lines.get("dram", 0.0) * line_bytes,
     )
     busy_s = {name: value * share / clock_hz for name, value in clocks.items() if value}
     return node.with_traffic(traffic).with_busy_s(busy_s)

@@ -64,13 +64,13 @@ class TransferTime:
         Clocks of the lines by the level that they come from, and of page walks (``tlb``).
     level_lines
         Lines by the level that they come from.
-    written_lines
-        Lines that are written back.
+    level_written_lines
+        Those that are written back to it.
     """
 
     level_clk: Mapping[str, float]
     level_lines: Mapping[str, float]
-    written_lines: float
+    level_written_lines: Mapping[str, float]
 
     @property
     def clk(self) -> float:
@@ -142,7 +142,7 @@ class _KernelMisses:
             for statement in nest.statements
             for stream in self._by_node.get(id(statement.node), ())
         ]
-        written = 0.0
+        written = dict.fromkeys(self._lines, 0.0)
         lines = dict.fromkeys(self._lines, 0.0)
         clocks = dict.fromkeys([*self._lines, "tlb"], 0.0)
         by_signature = {stream.signature: stream for stream in streams}
@@ -160,7 +160,7 @@ class _KernelMisses:
                 unprefetched, exposed = row.exposed_lines(core.window / max(instructions, 1e-9))
                 each = (1 - unprefetched) * sequential_clk + exposed * scattered_clk
                 if signature in stored:
-                    written += amount
+                    written[name] += amount
                     # A scattered store fetches its line (write-allocate) and writes it back.
                     each += unprefetched * sequential_clk * core.write_back
                 clocks[name] += amount * each
@@ -169,6 +169,10 @@ class _KernelMisses:
         if any(width_of(one, nest, self._device).is_wide for one in nest.statements):
             for name in self._lines:
                 clocks[name] *= core.wide_lines
+        # The lines that DRAM reads and those that it writes take turns on its bus.
+        bus_clk = CACHE_LINE_BYTES * self._device.clock_hz / self._device.dram.bytes_per_s
+        moved = (lines["dram"] + written["dram"]) * self._cores
+        clocks["dram"] = max(clocks["dram"], moved * bus_clk)
         return TransferTime(clocks, lines, written)
 
 
