@@ -201,6 +201,11 @@ def _global_access(
     ):
         # What threads compute themselves, such as positions of a compaction, is no random data.
         address = flat_address(access, footprint.indices, buffer, context)
+    # A loop that starts where data say counts its iterations from 0.
+    ranges = {
+        name: reach if all(map(math.isfinite, reach)) else (0, context.extents.get(name, 1) - 1)
+        for name, reach in footprint.ranges.items()
+    }
     known = [extent for extent in shape if isinstance(extent, int)]
     array = math.prod(known) * size if len(known) == len(shape) else math.inf
     return GlobalAccess(
@@ -215,8 +220,8 @@ def _global_access(
         offset_loads,
         _block_stride_bytes(footprint, buffer, context, grid),
         address,
-        {name: reach for name, reach in footprint.ranges.items() if name not in grid},
-        footprint.ranges,
+        {name: reach for name, reach in ranges.items() if name not in grid},
+        ranges,
         step,
         walk,
         data_dependent,
