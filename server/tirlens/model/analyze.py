@@ -231,7 +231,8 @@ def _bound_unscheduled_kernel(
     leaves = move_bytes(workload, leaves_of(workload.tree), launch, device)
     leaves = limit_to_compulsory_bytes(leaves, None if footprint is None else footprint.bytes)
     report = add_traffic(report, footprint, leaves, device)
-    return report_lower_bound(report, device, workload.tree, leaves)
+    least = None if footprint is None else footprint.least_bytes
+    return report_lower_bound(report, device, workload.tree, leaves, least)
 
 
 def _add_count_caveats(report: KernelReport, workload: Workload) -> KernelReport:

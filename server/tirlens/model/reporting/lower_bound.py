@@ -90,15 +90,20 @@ def limit_to_compulsory_bytes(
 
 
 def report_lower_bound(
-    report: KernelReport, device: Device, items: Sequence[CostNode], leaves: Sequence[StatementCost]
+    report: KernelReport,
+    device: Device,
+    items: Sequence[CostNode],
+    leaves: Sequence[StatementCost],
+    least_bytes: int | None,
 ) -> KernelReport:
     """The report with the lower bound of the time, and the unit that takes the longest.
 
+    `least_bytes` are the bytes that any cache moves at least.
     The rates are those of the datasheet for a GPU, and sustained ones for an accelerator.
     """
     is_gpu = device.kind == "gpu"
     flop_by_class = fastest_classes(leaves)
-    bytes_moved = report.compulsory_bytes
+    bytes_moved = least_bytes
     if bytes_moved is not None and not report.compulsory_is_exact:
         # An upper bound of the compulsory bytes is no lower bound of the time.
         bytes_moved = min(bytes_moved, round(sum(leaf.traffic.dram_bytes for leaf in leaves)))
