@@ -163,14 +163,6 @@ class ArrayBytes:
         """Distinct bytes read plus distinct bytes written."""
         return sum(self.read.values()) + sum(self.written.values())
 
-    def of_arrays(self, names: Collection[str]) -> ArrayBytes:
-        """The bytes of some arrays alone."""
-        read, written = (
-            {name: size for name, size in amounts.items() if name in names}
-            for amounts in (self.read, self.written)
-        )
-        return ArrayBytes(read, written, self.exact, self.bounded)
-
 
 @dataclass(frozen=True)
 class Footprint:
@@ -201,14 +193,20 @@ class Footprint:
         """The bytes that any cache moves at least."""
         return sum(self.least_by_array.values())
 
-    def of_arrays(self, names: Collection[str]) -> Footprint:
-        """The footprint of some arrays alone."""
+    def unavoidable(self, names: Collection[str]) -> Footprint:
+        """The bytes of some arrays that any cache moves."""
+        least = {name: size for name, size in self.least_by_array.items() if name in names}
+        written = {name: self.elements.written.get(name, 0) for name in least}
+        fetched = {name: size - written[name] for name, size in least.items()}
 
         def in_sectors(sector_bytes: int) -> ArrayBytes:
-            return self.in_sectors(sector_bytes).of_arrays(names)
+            found = self.in_sectors(sector_bytes)
+            read = {name: size for name, size in found.read.items() if fetched.get(name)}
+            kept = {name: size for name, size in found.written.items() if name in names}
+            return ArrayBytes(read, kept, found.exact, found.bounded)
 
-        least = {name: size for name, size in self.least_by_array.items() if name in names}
-        return Footprint(self.elements.of_arrays(names), least, in_sectors)
+        elements = ArrayBytes(fetched, written, self.elements.exact, self.elements.bounded)
+        return Footprint(elements, least, in_sectors)
 
     def known_bytes(self, sector_bytes: int) -> ArrayBytes:
         """The bytes of the arrays whose accesses are known, in sectors where these are exact."""

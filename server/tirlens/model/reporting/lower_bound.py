@@ -36,10 +36,13 @@ _NARROW = ("float16", "bfloat16", "float8")
 def unavoidable_footprint(
     footprint: Footprint | None, buffers: Iterable[Buffer]
 ) -> Footprint | None:
-    """The footprint of the arrays that a function takes, without those that it allocates."""
+    """The footprint of the arrays that a function takes, without those that it allocates.
+
+    Nor does it have the bytes that the function reads after it has written them.
+    """
     if footprint is None:
         return None
-    return footprint.of_arrays({buffer.id for buffer in buffers if buffer.is_parameter})
+    return footprint.unavoidable({buffer.id for buffer in buffers if buffer.is_parameter})
 
 
 def fastest_classes(leaves: Iterable[StatementCost]) -> dict[str, int]:
@@ -120,8 +123,17 @@ def report_lower_bound(
     timed = block, KernelTime(0.0, bound, 0.0, None)
     report = add_time(report.replace(schedule="unscheduled"), device, items, timed, device.sm_count)
     return replace(
-        report, time_band_s=None, uncertainty={}, bound_reason="lower bound, unscheduled"
+        report,
+        time_band_s=None,
+        uncertainty={},
+        peak_fraction=_share_of_peak(report.peak_fraction),
+        bound_reason="lower bound, unscheduled",
     )
+
+
+def _share_of_peak(fraction: float | None) -> float | None:
+    """The share of a peak; None for sums of products that another unit may compute faster."""
+    return fraction if fraction is not None and fraction <= 1 + 1e-9 else None
 
 
 def _with_roofline_times(
