@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -213,7 +214,12 @@ def test_advice_is_written_where_the_text_is_now(
     path.write_text(TILELANG)
     uri = client.open(path)
     client.wait_ready(uri)
-    edits = [title for title in _actions(client, uri, 13) if ", saves about " in title]
+    # An edit is offered once it was tried, when the worker has nothing else to do.
+    deadline = time.monotonic() + 60
+    edits: list[str] = []
+    while not edits and time.monotonic() < deadline:
+        time.sleep(0.2)
+        edits = [title for title in _actions(client, uri, 13) if ", saves about " in title]
     assert any(title.startswith("TIRLens: num_stages=3, ") for title in edits)
     # A line more above: the edit goes along.
     client.edit(uri, 2, _insert(0, "# \U0001d54f\n"))

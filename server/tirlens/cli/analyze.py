@@ -22,8 +22,8 @@ def execute(arguments: argparse.Namespace) -> int:
         raise file_analysis.UsageError("analyze takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)
     take_captures(arguments)
-    traced = file_analysis.trace(arguments)
-    reports = file_analysis.in_cells(traced, file_analysis.reports_of(traced, arguments.jobs))
+    traced, in_texts = file_analysis.trace_and_report(arguments)
+    reports = file_analysis.in_cells(traced, in_texts)
     selected = apply_min_percentage(selected, arguments, traced)
     with stream(arguments.output) as file:
         if arguments.by_launches and arguments.format == "table":

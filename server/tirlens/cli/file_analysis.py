@@ -41,6 +41,8 @@ _NO_FUNCTION = (
     "te.compute describes tensors, and te.create_prim_func makes a function of them: "
     "func = te.create_prim_func([A, B, C])"
 )
+MAX_EDITS = 16
+"""The edits of advice that one command tries; each takes the trace and lowering of a kernel."""
 _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "build", "dist"}
 
 
@@ -48,7 +50,8 @@ _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "build", "di
 class Traced:
     """One file as it is on disk, and the worker's result for its kernels.
 
-    `text` is that of the Python cells of a `notebook`.
+    `text` is that of the Python cells of a `notebook`.  `lowered_for` are the options for which it
+    was lowered, by the worker of `interpreter`.
     """
 
     path: str
@@ -57,6 +60,8 @@ class Traced:
     result: Result
     options: Options
     notebook: NotebookFile | None = None
+    interpreter: Interpreter | None = None
+    lowered_for: Sequence[Options] = ()
 
     def report(self, **changes: object) -> FileReport:
         """The file's report with some options changed; only the model runs."""
@@ -159,6 +164,18 @@ def trace(arguments: argparse.Namespace) -> list[Traced]:
     """
     with worker_pool(arguments.jobs, getattr(arguments, "captures", None)) as pool:
         return trace_in(pool, arguments)
+
+
+def trace_and_report(arguments: argparse.Namespace) -> tuple[list[Traced], list[FileReport]]:
+    """The files that the arguments name and their reports, with the edits of advice tried.
+
+    Raises:
+        UsageError: nothing to analyse.
+    """
+    with worker_pool(arguments.jobs, getattr(arguments, "captures", None)) as pool:
+        traced = trace_in(pool, arguments)
+        reports = reports_of(traced, arguments.jobs)
+        return traced, with_tried_edits(pool, traced, reports, arguments)
 
 
 def trace_in(pool: WorkerPool, arguments: argparse.Namespace) -> list[Traced]:
@@ -333,18 +350,65 @@ async def _trace_file(
         for device in arguments.device or [None]
     ]
     lowered_for = devices if _lowers(arguments, project) else []
+    untraced = replace(untraced, interpreter=interpreter, lowered_for=tuple(lowered_for))
+    result = await _stored_result(pool, untraced, request, arguments.fresh)
+    return replace(untraced, result=result)
+
+
+async def _stored_result(
+    pool: WorkerPool, traced: Traced, request: Analyze, is_fresh: bool
+) -> Result:
+    """The result of a request in the interpreter of `traced`, from the store if it is there."""
+    assert traced.interpreter is not None
     store = _store()
-    key = _result_key(request, interpreter, lowered_for, found)
-    result = None if arguments.fresh else store.find(key)
+    key = _result_key(request, traced.interpreter, traced.lowered_for, traced.source)
+    result = None if is_fresh else store.find(key)
     if result is None:
         steps = [
-            await _analyze_step(pool, interpreter, step, found, lowered_for)
+            await _analyze_step(pool, traced.interpreter, step, traced.source, traced.lowered_for)
             for step in steps_by_calls(request)
         ]
         result = merge_steps([result for result, _ in steps])
         if all(is_complete for _, is_complete in steps):
             store.add(key, result)
-    return replace(untraced, result=result)
+    return result
+
+
+def with_tried_edits(
+    pool: WorkerPool,
+    traced: Sequence[Traced],
+    reports: Sequence[FileReport],
+    arguments: argparse.Namespace,
+) -> list[FileReport]:
+    """The reports, with the edits of their advice tried: at most `MAX_EDITS` of all files."""
+    found = [
+        (file, trial)
+        for file, report in zip(traced, reports, strict=True)
+        if file.interpreter is not None
+        for trial in pipeline.trials(report, {})
+    ]
+    found.sort(key=lambda pair: -(pair[1].advice.saving_s or 0.0))
+    known = pool.run(_try_edits(pool, found[:MAX_EDITS], arguments))
+    return [pipeline.with_outcomes(report, known) for report in reports]
+
+
+async def _try_edits(
+    pool: WorkerPool, found: Sequence[tuple[Traced, pipeline.Trial]], arguments: argparse.Namespace
+) -> dict[pipeline.TrialKey, pipeline.Outcome]:
+    done = 0
+
+    async def one(file: Traced, trial: pipeline.Trial) -> pipeline.Outcome:
+        nonlocal done
+        pool.say(f"{done}/{len(found)} edits tried {file.path}")
+        path = str(Path(file.path).absolute())
+        changed = replace(file, source=trial.source, text=trial.source.text)
+        request = trial.request(path, file.options)
+        result = await _stored_result(pool, changed, request, arguments.fresh)
+        done += 1
+        return trial.outcome(result, file.options, file.path)
+
+    outcomes = await asyncio.gather(*(one(file, trial) for file, trial in found))
+    return {trial.key: outcome for (_, trial), outcome in zip(found, outcomes, strict=True)}
 
 
 async def _analyze_step(

@@ -44,7 +44,7 @@ def to_sarif(reports: Iterable[FileReport]) -> dict[str, Any]:
                 text = labels.advice(advice)
                 level = _LEVELS.get(advice.severity, "note")
                 found = result(advice.rule, level, text, file.path, advice.span, title)
-                results.append(found | _fixes(file.path, advice.edit))
+                results.append(found | _fixes(file.path, advice.offered_edit))
         for needs in file.needs:
             text = f"{needs.kernel} needs {', '.join(needs.names) or 'arguments'}"
             results.append(

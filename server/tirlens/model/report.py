@@ -120,7 +120,8 @@ class Advice:
     `action` is the change in a few words, a plural noun to be followed by "save 0.7 ms": ``3
     stages``.
     `change` is what to write where that needs no thought, `edit` how that is written in the text,
-    if it can be in one place.
+    if it can be in one place.  It `is_tried` if the framework has accepted the edit, and `saving_s`
+    is the difference of both texts.
     """
 
     rule: str
@@ -131,6 +132,12 @@ class Advice:
     saving_s: float | None = None
     change: Change | None = None
     edit: Replacement | None = None
+    is_tried: bool = False
+
+    @property
+    def offered_edit(self) -> Replacement | None:
+        """The edit, once it was tried."""
+        return self.edit if self.is_tried else None
 
 
 @dataclass(frozen=True)

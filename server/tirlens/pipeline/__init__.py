@@ -6,6 +6,7 @@ The language server and the command line share this package, and so give the sam
 from tirlens.hardware.detect import machine_device
 from tirlens.pipeline.analysis_request import analysis_request
 from tirlens.pipeline.device_choice import named_device
+from tirlens.pipeline.edit_trials import Outcome, Trial, TrialKey, trials, with_outcomes
 from tirlens.pipeline.file_report import FileReport, file_report
 from tirlens.pipeline.lowering_request import (
     complete_lowering,
@@ -25,10 +26,13 @@ __all__ = [
     "SCHEMA_VERSION",
     "FileReport",
     "Options",
+    "Outcome",
     "Part",
     "PartCache",
     "Plan",
     "ReportCache",
+    "Trial",
+    "TrialKey",
     "analysis_request",
     "complete_lowering",
     "file_report",
@@ -41,5 +45,7 @@ __all__ = [
     "plan_analysis",
     "plan_lowering",
     "to_json",
+    "trials",
     "was_interrupted",
+    "with_outcomes",
 ]

@@ -257,7 +257,7 @@ def _advice_json(advice: Advice) -> dict[str, Any]:
         "message": advice.message,
         "action": advice.action,
         "saving_s": advice.saving_s,
-        "edit": None if advice.edit is None else _edit_json(advice.edit),
+        "edit": None if advice.offered_edit is None else _edit_json(advice.offered_edit),
     }
 
 

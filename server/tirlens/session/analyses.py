@@ -26,6 +26,7 @@ from tirlens.session.events import (
     ViewChanged,
 )
 from tirlens.session.idle_lowering import IdleLowering
+from tirlens.session.idle_trials import IdleTrials
 from tirlens.session.job import Job, complete, find_environment, plan_job
 from tirlens.session.late_imports import import_pipeline
 from tirlens.session.repositories import Repositories
@@ -88,6 +89,7 @@ class Analyses:
         self._emit = emit
         self._readings = readings
         self._lowering = IdleLowering(self.queues)
+        self._trials = IdleTrials(self.queues)
         self._repositories = Repositories()
         self._baselines = BaselineAnalyses(self.queues, self._lowering, self._repositories, pins)
         self._pending: dict[Document, _Pending] = {}
@@ -194,6 +196,8 @@ class Analyses:
         await self._search_calls(job)
         if job.is_current:
             await self._compare(job)
+        if job.is_current:
+            await self._try_edits(job, result)
 
     async def _search_calls(self, job: Job) -> None:
         """Search the calls of the kernels in other files; analyse again where there are others."""
@@ -217,6 +221,12 @@ class Analyses:
         if not is_same and job.is_current:
             document.baseline = version
             await self._show_again(job, replace(document.analysis, baseline=version))
+
+    async def _try_edits(self, job: Job, result: Result) -> None:
+        """Try the edits of the advice, and offer those that save time."""
+        analysis = job.document.analysis
+        if analysis is not None and await self._trials.run(job, analysis.report):
+            await self._evaluate(job, result)
 
     async def _show_again(self, job: Job, analysis: Analysis) -> None:
         """Show the analysis of `job` with other lenses."""
@@ -335,6 +345,7 @@ class Analyses:
             self._parts.parts(job.path),
             self._reports,
             self._repositories.awaited_kernels,
+            self._trials.known,
         )
         if not job.is_current:
             return None

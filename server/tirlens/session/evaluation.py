@@ -42,6 +42,7 @@ def evaluate(
     parts: Mapping[bytes, pipeline.Part],
     reports: pipeline.ReportCache,
     awaited: Callable[[Path, SourceFile], frozenset[str]] = lambda path, source: frozenset(),
+    outcomes: Mapping[pipeline.TrialKey, pipeline.Outcome] | None = None,
 ) -> Evaluation:
     """Evaluate `result` by the model. Takes milliseconds for each kernel.
 
@@ -57,6 +58,8 @@ def evaluate(
         The cached reports.
     awaited
         The kernels of a file whose calls in other files are still searched.
+    outcomes
+        Those of the edits that were tried.
     """
     from tirlens import pipeline
 
@@ -65,6 +68,7 @@ def evaluate(
     if lowering is not None:
         result = pipeline.merge_lowerings(result, lowering.result())
     report = pipeline.file_report(job.plan.source, result, job.options, job.path, reports)
+    report = pipeline.with_outcomes(report, outcomes or {})
     unlowered: tuple[KernelReport, ...] = ()
     if any(item.lowered is not None for item in report.kernels):
         options = replace(job.options, advice=False)

@@ -167,7 +167,9 @@ def rewritings(document: Document, line: int) -> list[Advice]:
         replace(advice, edit=replace(advice.edit, span=lines.current_span(advice.edit.span)))
         for report in analysis.reports_of(analysed)
         for advice in report.advice
-        if advice.edit and lines.is_unchanged(advice.edit.span.line, advice.edit.span.end_line)
+        if advice.edit
+        and advice.is_tried
+        and lines.is_unchanged(advice.edit.span.line, advice.edit.span.end_line)
     ]
 
 
@@ -182,7 +184,11 @@ def rewriting(document: Document, rule: str, line: int) -> Replacement | None:
     lines = document.map_from(analysis.reading)
     for report in analysis.report.kernels:
         for advice in report.advice:
-            if advice.edit is None or (advice.rule, advice.span.line) != (rule, line):
+            if (
+                not advice.is_tried
+                or advice.edit is None
+                or (advice.rule, advice.span.line) != (rule, line)
+            ):
                 continue
             span = advice.edit.span
             if lines.is_unchanged(span.line, span.end_line):

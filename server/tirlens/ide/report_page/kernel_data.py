@@ -154,7 +154,7 @@ def _busy(share: float, peak: float | None) -> str:
 
 
 def _advice(item: Advice, report: KernelReport, cells: CellPlaces) -> dict[str, Any]:
-    saving = item.saving_s
+    saving, edit = item.saving_s, item.offered_edit
     share = min(saving / report.time_s, 1.0) if saving and report.time_s else None
     return {
         "rule": item.rule,
@@ -164,5 +164,5 @@ def _advice(item: Advice, report: KernelReport, cells: CellPlaces) -> dict[str, 
         "saving": labels.seconds(saving) if saving else "",
         "share": "" if share is None else labels.percent(share),
         "bar": 0.0 if share is None else fraction(share),
-        "edit": item.edit and {"title": item.edit.title, "text": item.edit.new_text.strip()},
+        "edit": edit and {"title": edit.title, "text": edit.new_text.strip()},
     }
