@@ -387,11 +387,15 @@ class Shuffle(Statement):
 
 @dataclass(frozen=True)
 class Annotate(Statement):
-    """A compiler hint, an allocation or a descriptor, which takes no time."""
+    """A compiler hint, an allocation or a descriptor, which takes no time.
+
+    `tensor_memory_columns` are the columns of tensor memory that it allocates.
+    """
 
     display_name: ClassVar[str] = "annotate"
 
     register_request: Optional[RegisterRequest] = None
+    tensor_memory_columns: int = 0
 
 
 @dataclass(frozen=True)

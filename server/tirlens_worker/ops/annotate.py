@@ -40,6 +40,8 @@ TVM = """
     ptx.cp_async_bulk_tensor_prefetch*
 """
 
+#: The allocation of tensor memory: ``tcgen05_alloc(address, columns, blocks)``.
+_TENSOR_MEMORY = "tcgen05_alloc"
 #: The register requests of operations.
 _REGISTER_REQUESTS: Dict[str, RegisterRequest] = {
     "setmaxnreg": "divide",
@@ -52,4 +54,9 @@ _REGISTER_REQUESTS: Dict[str, RegisterRequest] = {
 def annotate(call: Any, context: Context) -> Statement:
     """A statement without arithmetic, accesses or time."""
     name = short_name(call.op.name)
-    return Annotate(label="T.{}()".format(name), register_request=_REGISTER_REQUESTS.get(name))
+    columns = context.literal(call.args[1]) if name == _TENSOR_MEMORY else None
+    return Annotate(
+        label="T.{}()".format(name),
+        register_request=_REGISTER_REQUESTS.get(name),
+        tensor_memory_columns=columns if isinstance(columns, int) else 0,
+    )

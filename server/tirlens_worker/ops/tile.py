@@ -15,6 +15,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from ..facts import Arith, Copy, Executor, Expr, Fill, Gemm, Map, Reduce, Route, Statement
 from .build import access, elements, label, not_understood, short_name, times
 from .registry import Context, Region, accounts
+from .sync import signal
 
 _PER: Dict[str, Executor] = {
     "": "thread",
@@ -71,6 +72,17 @@ def copy(call: Any, context: Context) -> Statement:
         return not_understood(call, context, "an operand is no region of a buffer")
     name = short_name(call.op.name)
     route: Route = "async" if name == "copy_async" else "tile"
+    if name == "copy_async" and _dispatch(call).startswith("tma"):
+        # One thread issues the copy, which TMA executes.
+        route = "tma"
+    scopes = {source.buffer.scope.partition(".")[0], target.buffer.scope.partition(".")[0]}
+    if route == "tile" and not _dispatch(call) and scopes == {"global", "shared"}:
+        context.add_caveat(
+            "which variant of the copy TVM chooses is not known: counted with vectors by all of "
+            "its threads, where TVM's fallback copies by single threads, element by element"
+        )
+    barrier = _option(call, "mbar")
+    brought = None if barrier is None else signal("bring", barrier, context)
     arith: Tuple[Arith, ...] = ()
     if source.buffer.dtype != target.buffer.dtype:
         arith = (
@@ -86,13 +98,26 @@ def copy(call: Any, context: Context) -> Statement:
         arith=arith,
         accesses=(access(source, "read", route), access(target, "write", route)),
         per=per(call, context),
+        signals=() if brought is None else (brought,),
     )
+
+
+def _dispatch(call: Any) -> str:
+    """The variant of a primitive that the source asks for: ``tma_auto``, ``tcgen05``."""
+    return str(getattr(call, "dispatch", None) or "")
+
+
+def _option(call: Any, name: str) -> Any:
+    """An option of a primitive; None without it."""
+    options: Any = getattr(call, "config", None)
+    return options[name] if options is not None and name in options else None
 
 
 @accounts("tirx.tile.gemm", "tirx.tile.gemm_async")
 def gemm(call: Any, context: Context) -> Statement:
     """``gemm(D, A, B, C, transA, transB, ...)`` and ``gemm_async(C, A, B[, SFA, SFB], ...)``."""
     asynchronous = call.op.name.endswith("gemm_async")
+    is_tcgen05 = asynchronous and _dispatch(call).startswith("tcgen05")
     d, a, b = (context.region(node) for node in call.args[:3])
     if d is None or a is None or b is None:
         return not_understood(call, context, "an operand is no region of a buffer")
@@ -101,6 +126,9 @@ def gemm(call: Any, context: Context) -> Statement:
     m, n = _matrix(d)
     rows, columns = _matrix(a)
     k = rows if context.literal(call.args[first]) else columns
+    if is_tcgen05 and context.literal(_option(call, "cta_group")) == 2:
+        # One of two blocks multiplies the rows of both (PTX ISA, ``.cta_group::2``).
+        m = times(m, 2)
     accumulate = call.args[7 if scaled else 5] if asynchronous else None
     others = [context.region(node) for node in call.args[3 : 5 if scaled else 4]]
     reads = (
@@ -127,6 +155,8 @@ def gemm(call: Any, context: Context) -> Statement:
         ),
         per=per(call, context),
         m_n_k=(m, n, k),
+        instruction="tcgen05" if is_tcgen05 else None,
+        is_asynchronous=is_tcgen05,
     )
 
 

@@ -214,7 +214,9 @@ def leaf_requests(item: StatementCost, device: Device) -> LeafRequests:
             if place in loaded:
                 continue
             loaded.add(place)
-        if request is None or not entry.elements or by_tma or entry.access.route == "tma":
+        is_descriptor = entry.access.route == "mma" and item.source.per == "thread"
+        is_without_threads = by_tma or is_descriptor or entry.access.route == "tma"
+        if request is None or not entry.elements or is_without_threads:
             contended = None
             if entry.access.mode == "atomic" and entry.buffer.scope in SHARED_SCOPES:
                 contended = shared_wavefronts(item, number, device.arch)

@@ -87,6 +87,12 @@ def elected_in_warp(call: Any, values: Values) -> Optional[Expr]:
     return ("==", values.lane, 0)
 
 
+@gives("tir.filter")
+def condition_of_filter(call: Any, values: Values) -> Optional[Expr]:
+    """``filter(index, condition)``: the condition, for which the compiler keeps one index."""
+    return values.expr(call.args[1])
+
+
 @gives("tl.tl_shuffle_elect")
 def elected_in_group(call: Any, values: Values) -> Optional[Expr]:
     """``shuffle_elect(group)``: one thread of each `group` of a block's; 0 is the whole block."""

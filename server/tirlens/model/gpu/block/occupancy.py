@@ -12,6 +12,7 @@ from tirlens_worker.facts import Annotate, KernelFacts
 
 from ...constants import constant
 from ...counting.kernel_counts import Counts
+from ...dtypes import bits
 from ...report import Occupancy
 from ...tree.node import CostNode, leaves_of
 from ...tree.traits import PRODUCT, some
@@ -99,6 +100,22 @@ TEMPORARY_REGISTERS = constant(
     unit="registers",
     meaning="Registers of the intermediate values of a kernel whose code is not known.",
 )
+TENSOR_MEMORY_COLUMNS = constant(
+    "TENSOR_MEMORY_COLUMNS",
+    512,
+    kind="isa",
+    unit="columns",
+    meaning="Columns of the tensor memory of an SM, of 128 lanes of 32 bits.",
+    source='PTX ISA, "Tensor Memory"',
+)
+LEAST_TENSOR_MEMORY_COLUMNS = constant(
+    "LEAST_TENSOR_MEMORY_COLUMNS",
+    32,
+    kind="isa",
+    unit="columns",
+    meaning="The fewest columns of an allocation of tensor memory; others are powers of two.",
+    source='PTX ISA, "tcgen05.alloc"',
+)
 PRODUCER_THREADS = constant(
     "PRODUCER_THREADS",
     128,
@@ -126,12 +143,15 @@ class BlockResources:
         Registers of 32 bits.
     spilled_share : float
         The share of a thread's arrays that its registers do not hold.
+    tensor_memory_columns : int
+        Columns of tensor memory.
     """
 
     threads: int
     shared_bytes: int
     registers_per_thread: int
     spilled_share: float = 0.0
+    tensor_memory_columns: int = 0
 
 
 @dataclass(frozen=True)
@@ -199,12 +219,13 @@ def block_resources(
     )
     reallocates = _reallocates_registers(tree, is_specialised)
     count, spilled = _registers(counts, tree, device, threads, is_specialised, reallocates)
+    columns = _tensor_memory_columns(tree, counts)
     if lowered is not None:
         threads = lowered.threads
         if lowered.registers_per_thread is not None:
             count = max(count, _reallocated_registers(device, threads))
         count = min(count, register_limit(device, threads))
-        return BlockResources(threads, lowered.shared_bytes, count, spilled)
+        return BlockResources(threads, lowered.shared_bytes, count, spilled, columns)
     # Shared memory that a source asks for by itself holds its buffers, which are views of it, and
     # their padding.
     shared = facts.launch.shared_bytes or shared_bytes(counts, tree)
@@ -213,7 +234,8 @@ def block_resources(
     if reallocates:
         count = max(count, _reallocated_registers(device, threads))
     # The compiler keeps to the registers that the launched threads can have, and spills the rest.
-    return BlockResources(threads, shared, min(count, register_limit(device, threads)), spilled)
+    count = min(count, register_limit(device, threads))
+    return BlockResources(threads, shared, count, spilled, columns)
 
 
 def _registers(
@@ -344,6 +366,25 @@ def _reallocated_registers(device: Device, threads: int) -> int:
     return min(CONSUMER_REGISTERS, units * unit)
 
 
+def _tensor_memory_columns(tree: Sequence[CostNode], counts: Counts) -> int:
+    """The columns of tensor memory that a block allocates, or that its arrays there take."""
+    allocated = sum(
+        leaf.source.tensor_memory_columns
+        for leaf in leaves_of(tree)
+        if isinstance(leaf.source, Annotate)
+    )
+    if allocated:
+        return allocated
+    columns = 0
+    for known in counts.buffers.values():
+        buffer = known.buffer
+        if buffer.scope != "shared.tmem" or buffer.alias_of or not known.shape:
+            continue
+        words = math.ceil(known.shape[-1] * (bits(buffer.dtype) or 32) / 32)
+        columns += max(1 << max(words - 1, 0).bit_length(), LEAST_TENSOR_MEMORY_COLUMNS)
+    return columns
+
+
 def occupancy(device: Device, block: BlockResources) -> Occupancy | None:
     """Resident blocks of an SM, the share of its thread slots that they fill, and the limiter.
 
@@ -363,6 +404,9 @@ def occupancy(device: Device, block: BlockResources) -> Occupancy | None:
     }
     if shared:
         fits["shared"] = limits.shared_bytes_per_sm // shared
+    if block.tensor_memory_columns and "tcgen05" in device.features:
+        # An allocation of more columns than are free waits (PTX ISA, ``tcgen05.alloc``).
+        fits["tensor memory"] = max(TENSOR_MEMORY_COLUMNS // block.tensor_memory_columns, 1)
     limiter = min(fits, key=lambda name: fits[name])
     blocks = fits[limiter]
     if blocks < 1:

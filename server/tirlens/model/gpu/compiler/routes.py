@@ -195,6 +195,8 @@ def _route(leaf: StatementCost, kernel: _Kernel, pipeline: _Pipeline, guard: _Gu
         return _product_route(leaf, source, kernel)
     if isinstance(source, Mma):
         return Route(instruction=source.instruction)
+    if isinstance(source, Copy) and any(one.route == "tma" for one in source.accesses):
+        return Route("tma")
     if not kernel.is_tilelang:
         return _written_route(leaf, pipeline)
     if isinstance(source, Copy) and leaf.write_bytes:
