@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SECURITY = (ROOT / ".github/SECURITY.md").read_text()
-ISOLATION = (ROOT / "server/docs/isolation.md").read_text()
+FAULTS = (ROOT / "server/docs/faults.md").read_text()
 MAP = re.sub("```.*?```", "", (ROOT / "server/ARCHITECTURE.md").read_text(), flags=re.DOTALL)
 
 
@@ -34,7 +34,12 @@ def test_every_package_has_its_row(package: str) -> None:
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)\*?`", MAP + SECURITY + ISOLATION))),
+    sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)\*?`", MAP + SECURITY + FAULTS))),
 )
 def test_the_guards_exist(file: str, name: str) -> None:
     assert f"def {name}" in (ROOT / "tests" / file).read_text()
+
+
+@pytest.mark.parametrize("file", sorted(set(re.findall(r"`([\w/]+\.py)[`:]", SECURITY + FAULTS))))
+def test_the_files_of_canaries_exist(file: str) -> None:
+    assert (ROOT / "tests" / file).is_file()

@@ -22,9 +22,17 @@ from markdown_it import MarkdownIt
 
 from support.properties import examples
 from support.robust import server_here, tell
-from tirlens.cli import change_report, delimited, html_report, measured_table, sarif
+from tirlens.cli import (
+    change_report,
+    delimited,
+    html_report,
+    measured_table,
+    outcome,
+    sarif,
+    table,
+)
 from tirlens.cli.file_analysis import Traced
-from tirlens.cli.output import stream, write_json
+from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.rows import Selection, rows
 from tirlens.gate import Change, Limits
 from tirlens.hardware import load
@@ -36,7 +44,7 @@ from tirlens.model.report import Advice, BreakdownEntry, CaveatNote, KernelRepor
 from tirlens.pipeline import FileReport, Options
 from tirlens.source import SourceFile
 from tirlens_worker.facts import Span
-from tirlens_worker.protocol import Result
+from tirlens_worker.protocol import Problem, Result
 
 NAMES = (
     "[c](command:x)<script>",
@@ -239,3 +247,26 @@ def test_initialize_with_an_id_that_cannot_be_sent_back() -> None:
         "params": {"capabilities": {}},
     }
     assert welcome.answer(json.dumps(body).encode()) is None
+
+
+ORDERS = "a\x1b[31mb\x1b]0;title\x07c\x9b2Jd\x00e\u202ef\x7fg\rh"
+
+
+def test_escape_codes_reach_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names and messages of the user in tables, CSV, Markdown and on standard error."""
+    kernel = replace(_kernel(ORDERS), message=ORDERS, caveats=(CaveatNote(ORDERS, AT),))
+    problem = Problem("trace", ORDERS, AT)
+    report = replace(_file(f"/x/{ORDERS}.py", kernel), problems=(problem,))
+    out = io.StringIO()
+    delimited.write_csv(out, [report], Selection())
+    out.write(delimited.markdown([report], Selection()))
+    table.print_reports(console(out, None), [report], Selection())
+    outcome.print_problems([report])
+    outcome.print_note(ORDERS)
+    text = out.getvalue() + capsys.readouterr().err
+    assert "[31mb" in text
+    assert not any(character in text for character in "\x1b\x07\x9b\x00\u202e\x7f\r")
+    # The styles of the program's own stay.
+    colored = io.StringIO()
+    table.print_reports(console(colored, True), [report], Selection())
+    assert "\x1b[" in colored.getvalue() and "\x1b]" not in colored.getvalue()

@@ -137,7 +137,9 @@ def test_what_the_framework_refuses_is_told(lower: Lower) -> None:
     assert facts.lowered == ()
     assert list(facts.refused) == ["sm_90"]
     report = analyze(facts, load("h100-sxm"))
-    assert (report.launch_facts, report.status) == ("source", "ok")
+    assert (report.launch_facts, report.status) == ("source", "no-time")
+    assert report.time_s is None and report.flop
+    assert analyze(facts, load("a100")).time_s
     assert report.lowering_error == facts.refused["sm_90"]
     assert "File " not in report.lowering_error
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tirlens.hardware import Device
 from tirlens.ide import labels, places
+from tirlens.ide.escaping import visible
 from tirlens.pipeline import FileReport, Options
 from tirlens.pipeline.device_choice import choose_device
 from tirlens_worker.protocol import Problem
@@ -25,6 +26,8 @@ def status(reports: Sequence[FileReport]) -> int:
 
 def _has_failed(file: FileReport) -> bool:
     if file.needs or not all(kernel.has_counts for kernel in file.kernels):
+        return True
+    if any(kernel.lowering_error for kernel in file.kernels):
         return True
     return any(not (file.kernels and _is_notice(problem)) for problem in file.problems)
 
@@ -49,16 +52,15 @@ def print_problems(reports: Sequence[FileReport]) -> None:
         distinct = {(problem.message, problem.span): problem for problem in file.problems}
         for problem in distinct.values():
             place = places.position(file.path, problem.span)
-            print(f"{place}: {problem.kind}: {problem.message}", file=sys.stderr)
+            _print_line(f"{place}: {problem.kind}: {problem.message}")
         for needs in file.needs:
             names = ", ".join(needs.names) or "arguments"
             given = ", ".join(f"{name}=..." for name in needs.names) or "..."
             tried = f" (tried {needs.reason})" if needs.reason else ""
             place = places.place(file.path, needs.span)
-            print(
+            _print_line(
                 f"{place}:1: needs-bindings: {needs.kernel} needs {names}; "
-                f"give them by --call or by a comment: # tirlens: {needs.kernel}({given}){tried}",
-                file=sys.stderr,
+                f"give them by --call or by a comment: # tirlens: {needs.kernel}({given}){tried}"
             )
 
 
@@ -69,9 +71,13 @@ def print_exceeded_budgets(reports: Sequence[FileReport]) -> None:
             for excess in labels.over_budget(kernel):
                 place = places.position(file.path, kernel.span)
                 text = f"{labels.title(kernel)} {excess} on {kernel.device_id}"
-                print(f"{place}: over-budget: {text}", file=sys.stderr)
+                _print_line(f"{place}: over-budget: {text}")
 
 
 def print_note(message: str) -> None:
     """Print a remark on standard error."""
-    print(f"tirlens: {message}", file=sys.stderr)
+    _print_line(f"tirlens: {message}")
+
+
+def _print_line(text: str) -> None:
+    print(visible(text), file=sys.stderr)

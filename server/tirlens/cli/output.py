@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console
+from rich.segment import Segment
 
 from tirlens.cli import outputs
 from tirlens.cli.errors import UsageError
 from tirlens.file_writer import replacing
+from tirlens.ide.escaping import visible
 
 ShowProgress = Callable[[str], None]
 # Wide enough for a whole row where no terminal cuts it.
@@ -22,6 +24,12 @@ _WIDTH_OF_A_FILE = 160
 
 
 class _Console(Console):
+    def _render_buffer(self, buffer: Iterable[Segment]) -> str:
+        """The text with its styles; names and messages of the user give the terminal no orders."""
+        return super()._render_buffer(
+            item if item.control else item._replace(text=visible(item.text)) for item in buffer
+        )
+
     def on_broken_pipe(self) -> None:
         """Raise for `stream`: rich would end the program, with the status of a failed kernel."""
         raise BrokenPipeError

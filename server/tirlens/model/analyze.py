@@ -205,6 +205,8 @@ def _analyze_gpu_kernel(
     timed = kernel.block_time, kernel.time
     block = kernel.launch.block
     reason = refuse(lacks, device) if lacks else refused_launch(workload.counts, device)
+    if not reason and report.lowering_error:
+        reason = f"{report.framework} does not compile this for {device.name}"
     if reason or not block.occupancy:
         return add_unknown_time(report, kernel.tree, timed, reason or block.misfit, by_line)
     return add_time(report, device, kernel.tree, timed, kernel.launch.blocks, by_line)
