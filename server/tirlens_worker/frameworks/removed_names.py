@@ -85,6 +85,13 @@ def install(tvm: ModuleType) -> None:
     tirx.__dict__.update(stmt_functor=functors, BufferLoad=_load_class(tvm))
 
 
+def post_order_visit(node: Any, visit: Callable[[Any], Any]) -> None:
+    """Call `visit` with each part of an IR node after its own parts, in any version."""
+    tvm: Any = importlib.import_module("tvm")
+    functors = getattr(tvm.tirx, "stmt_functor", None) or _functors(tvm)
+    functors.post_order_visit(node, visit)
+
+
 def _add_attributes(module: ModuleType, moved: Mapping[str, Tuple[str, str]]) -> None:
     before = getattr(module, "__getattr__", None)
 

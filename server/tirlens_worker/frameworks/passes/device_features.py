@@ -6,11 +6,11 @@ requirement.  Names of operations: tilelang ``src/op/builtin.cc``; TVM ``src/tir
 
 from __future__ import annotations
 
-import importlib
 import re
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ...facts import Requirement, Span
+from ..removed_names import post_order_visit
 
 Sites = Tuple[Span, ...]
 
@@ -82,7 +82,7 @@ def required_features(body: Any, sites_of: Callable[[Any], Sites]) -> Tuple[Requ
                 found.setdefault(feature, sites[0] if sites else None)
             pending.clear()
 
-    importlib.import_module("tvm").tirx.stmt_functor.post_order_visit(body, visit)
+    post_order_visit(body, visit)
     for feature in pending:
         found.setdefault(feature, None)
     return tuple(Requirement(feature, span) for feature, span in found.items())
