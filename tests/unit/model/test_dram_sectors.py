@@ -10,7 +10,7 @@ from support.kernels import launched
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.report import KernelReport
-from tirlens_worker.facts import Access, Branch, Buffer, Expr, Launch, Load, Loop, Store
+from tirlens_worker.facts import Access, Branch, Buffer, Copy, Expr, Launch, Load, Loop, Store
 
 THREADS = 256
 BLOCKS = 1 << 14
@@ -157,3 +157,78 @@ def test_both_sides_of_a_diagonal_are_counted() -> None:
     assert found.compulsory_bytes == 3 * pairs * 32 * 8 * 2
     assert found.dram_bytes.read is not None
     assert found.dram_bytes.read >= 2 * pairs * 32 * 8 * 2
+
+
+SPLIT = 1 << 17
+
+
+@pytest.mark.parametrize(
+    "position",
+    [FLAT, ("+", "tx", ("*", "bx", THREADS))],
+)
+def test_segments_share_an_array(position: Expr) -> None:
+    """``for j in range(P[i], P[i + 1])``: together the segments take the array once."""
+    first, last = ("load", "P", position), ("load", "P", ("+", 1, FLAT))
+    elements = 64 * SPLIT
+    buffers = (
+        Buffer("P", "P", "int32", (SPLIT + 1,), is_parameter=True),
+        Buffer("V", "V", "float32", (elements,), is_parameter=True),
+    )
+    read = Load("s", (), (Access("V", "read", ("j",)),))
+    rows = Loop("serial", "j", first, ("-", last, first), (read,))
+    found = analyze(launched((rows,), buffers, SPLIT // THREADS, THREADS), load("h100-sxm"), {})
+    assert found.global_bytes.read is not None
+    assert found.global_bytes.read == pytest.approx(4 * elements, rel=0.05)
+    assert any("P is data" in note.message for note in found.caveats)
+
+
+def tile(name: str, row: Expr, column: Expr, target: str) -> Copy:
+    accesses = (
+        Access(name, "read", (row, column), (128, 64), route="tile"),
+        Access(target, "write", (0, 0), (128, 64), route="tile"),
+    )
+    return Copy("copy", (), accesses, "block")
+
+
+def two_loops(again: tuple[str, str]) -> KernelReport:
+    """Rows of A and all of B, tile by tile, and then the rows of `again` in a second loop."""
+    size = 4096
+    shapes = {"A": (16384, size), "B": (128, size), "D": (16384, size), "E": (128, size)}
+    buffers = [Buffer(n, n, "float16", s, is_parameter=True) for n, s in shapes.items()]
+    buffers += [Buffer(n, n, "float16", (128, 64), "shared.dyn") for n in ("s", "t")]
+    loops = tuple(
+        Loop(
+            "serial",
+            f"k{number}",
+            0,
+            size // 64,
+            (
+                tile(rows, ("*", "bx", 128), ("*", f"k{number}", 64), "s"),
+                tile(all_, 0, ("*", f"k{number}", 64), "t"),
+            ),
+        )
+        for number, (rows, all_) in enumerate((("A", "B"), again))
+    )
+    return analyze(launched(loops, tuple(buffers), 128, 128), load("h100-sxm"), {})
+
+
+def test_a_second_loop_shares_what_all_blocks_read() -> None:
+    """B comes once for all blocks in each loop, A for each of them."""
+    rows, shared = 16384 * 4096 * 2, 128 * 4096 * 2
+    same, other = two_loops(("A", "B")), two_loops(("D", "E"))
+    for report_ in (same, other):
+        assert report_.dram_bytes.read == pytest.approx(2 * (rows + shared), rel=0.02)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_tile_that_each_iteration_loads_again_stays_in_l2(before: bool) -> None:
+    size = 4096
+    names = {"Q": (128 * 128, 64), "K": (size * 16, 64)}
+    buffers = [Buffer(n, n, "float16", s, is_parameter=True) for n, s in names.items()]
+    buffers += [Buffer(n, n, "float16", (128, 64), "shared.dyn") for n in ("s", "t")]
+    query = tile("Q", ("*", "bx", 128), 0, "s")
+    keys = tile("K", ("+", ("*", ("//", "bx", 8), size), ("*", "k", 128)), 0, "t")
+    loop = Loop("serial", "k", 0, size // 128, (query, keys))
+    body = (query, loop) if before else (loop,)
+    found = analyze(launched(body, tuple(buffers), 128, 128), load("h100-sxm"), {})
+    assert found.dram_bytes.read == pytest.approx((128 * 128 + size * 16) * 64 * 2, rel=0.02)

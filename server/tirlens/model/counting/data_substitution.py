@@ -121,12 +121,13 @@ def split_rows_evenly(facts: KernelFacts) -> KernelFacts:
     }
     if not integers:
         return facts
-    loaded = set(_loads_in(facts.body))
-    candidates = {
-        name
-        for _, name, *index in loaded
-        if name in integers and ("load", name, ("+", index[0], 1)) in loaded
+    loaded = {
+        (name, frozenset(terms.items()), constant)
+        for _, name, *index in _loads_in(facts.body)
+        if name in integers
+        for terms, constant in (linear(simplify(index[0])),)
     }
+    candidates = {name for name, terms, constant in loaded if (name, terms, constant + 1) in loaded}
     rows = _split_dimensions(facts.body, {}, candidates, shapes) if candidates else {}
     if not rows:
         return facts
@@ -167,6 +168,10 @@ def _split_dimensions(
                         if factor == 1 and _loaded_array(atom) in candidates:
                             found.setdefault(str(_loaded_array(atom)), size)
         else:
+            start = substitute(node.start, lets) if isinstance(node, Loop) else 0
+            if isinstance(node, Loop) and is_data_dependent(start):
+                # The rows of ``for j in range(offsets[i], offsets[i + 1])``.
+                lets = {**lets, node.var: ("+", start, ("*", node.step, node.var))}
             inside = node.then + node.orelse if isinstance(node, Branch) else node.body
             found = {**_split_dimensions(inside, lets, candidates, shapes), **found}
     return found

@@ -20,7 +20,7 @@ from tirlens_counting.intervals import Interval
 
 from ...constants import constant
 from ...counting.kernel_counts import ArrayBytes
-from ...tree.context import GRID_KINDS
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.node import StatementCost
 from .block_distances import block_distance, block_strides, has_no_sequential_loop
 from .compulsory_traffic import min_dram_bytes
@@ -122,7 +122,7 @@ def compute_dram_traffic(
     amounts: list[float] = []
     for group, amount in zip(reads, fetched, strict=True):
         if not is_resident:
-            amount += reuse.refetched_bytes(group, l2_read_bytes)
+            amount += reuse.refetched_bytes(group, amount, l2_read_bytes)
         least = min_dram_bytes(group, reading, distinct.read)
         amount = _without_selection_hits(group, amount, least, capacity)
         most = sum(float(entry.issued_bytes) for entry in group)
@@ -265,11 +265,16 @@ def _fetch_tiles(
 
 @dataclass(frozen=True)
 class _BlockReuse:
-    """Repeated reads of one block: `window_bytes` is what it touches between two of them."""
+    """Repeated reads of one block.
+
+    `window_bytes` is what it touches between two of them, `iteration_bytes` what it touches in one
+    iteration of its sequential loops.
+    """
 
     launch: LaunchShape
     blocks: int
     window_bytes: float
+    iteration_bytes: float
     capacity_bytes: float
 
     @classmethod
@@ -288,12 +293,23 @@ class _BlockReuse:
         window += WRITTEN_BETWEEN_READS_FRACTION * sum(
             entry.block_bytes for group in writes for entry in group
         )
-        return cls(launch, max(math.prod(launch.grid), 1), window, capacity_bytes)
+        iteration = sum(
+            max(map(_iteration_bytes, group))
+            for group, tile in zip(reads, tiles, strict=True)
+            if tile.axes
+        )
+        return cls(launch, max(math.prod(launch.grid), 1), window, iteration, capacity_bytes)
 
     def refetched_bytes(
-        self, group: Sequence[GlobalAccess], l2_read_bytes: Mapping[GlobalAccess, float]
+        self,
+        group: Sequence[GlobalAccess],
+        fetched_bytes: float,
+        l2_read_bytes: Mapping[GlobalAccess, float],
     ) -> float:
-        """The bytes of repeated reads that the blocks of a wave have evicted from L2."""
+        """The bytes of repeated reads that the blocks of a wave have evicted from L2.
+
+        Blocks that share a tile, of which `fetched_bytes` come once, share it each time.
+        """
         own = _block_bytes(group)
         distances = _block_distances(group, self.launch)
         if distances:
@@ -304,13 +320,32 @@ class _BlockReuse:
             return own * math.prod(self.launch.grid) * missed
         if len(group) < 2 or any(entry.has_data_offset for entry in group):
             return 0.0
-        repeated = sum(l2_read_bytes[entry] for entry in group)
-        missed = miss_probability(self.window_bytes * self.launch.wave_blocks / self.capacity_bytes)
-        return max(repeated - own * math.prod(self.launch.grid), 0.0) * missed
+        once = own * math.prod(self.launch.grid)
+        repeated = max(sum(l2_read_bytes[entry] for entry in group) - once, 0.0)
+        window = self.window_bytes
+        if all(_iteration_bytes(entry) >= own for entry in group):
+            # No loop moves the tile: at most one iteration lies between two reads of it.
+            window = min(window, self.iteration_bytes)
+        missed = miss_probability(window * self.launch.wave_blocks / self.capacity_bytes)
+        return repeated * min(fetched_bytes / once, 1.0) * missed if once else 0.0
 
 
 def _block_bytes(group: Sequence[GlobalAccess]) -> float:
     return max(entry.block_bytes for entry in group)
+
+
+def _iteration_bytes(entry: GlobalAccess) -> float:
+    """The bytes that one block touches in one iteration of the sequential loops."""
+    if entry.address is None:
+        return entry.block_bytes
+    loops = entry.node.context.loops
+    ranges = {
+        loop.var: entry.block_ranges[loop.var]
+        for loop in loops
+        if loop.kind in CONCURRENT_KINDS and loop.var in entry.block_ranges
+    }
+    touched = entry.address.touched_bytes(ranges, 1)
+    return min(touched.element_bytes, entry.block_bytes)
 
 
 def _candidate_tile(group: Sequence[GlobalAccess]) -> BlockTile | None:
