@@ -82,6 +82,18 @@ def copied(transposed: bool = False, n: int = 2048) -> KernelFacts:
     return launched((store,), {"bx": n, "by": n // 256}, {"tx": 256}, (n, n))
 
 
+def strided(stride: int, n: int = 1 << 22) -> KernelFacts:
+    """``B[i] = A[i * stride]`` in arrays of one dimension."""
+    place = ("+", ("*", "bx", 256), "tx")
+    read = Access("A", "read", (("*", place, stride),))
+    store = Store(
+        label="B[...] = ...", accesses=(read, Access("B", "write", (place,))), sites=site(5)
+    )
+    facts = launched((store,), {"bx": n // 256}, {"tx": 256}, (n,))
+    read_from, written = facts.buffers
+    return replace(facts, buffers=(replace(read_from, shape=(n * stride,)), written))
+
+
 def turned(pitch: int, n: int = 4096) -> KernelFacts:
     """Tiles that are transposed in shared memory whose rows are `pitch` long."""
     high, wide = ("+", ("*", "by", 32), "ty"), ("+", ("*", "bx", 32), "tx")
@@ -157,6 +169,7 @@ SPEAKS = [
     ("stages", gemm(16384, 16384, 16384, tile_k=32, threads=256), "h100-sxm"),
     ("not-vectorized", copied(), "h100-sxm"),
     ("uncoalesced", copied(transposed=True), "h100-sxm"),
+    ("uncoalesced", strided(32), "h100-sxm"),
     ("bank-conflict", turned(32), "h100-sxm"),
 ]
 SILENT = [
@@ -176,6 +189,7 @@ SILENT = [
     ("stages", gemm(4096, 4096, 4096), "h100-sxm"),
     ("not-vectorized", scale(), "h100-sxm"),
     ("uncoalesced", copied(), "h100-sxm"),
+    ("uncoalesced", strided(1), "h100-sxm"),
     ("bank-conflict", turned(33), "h100-sxm"),
     ("l2-reuse", replace(gemm(), launch=replace(gemm().launch, panel=8)), "h100-sxm"),
 ]

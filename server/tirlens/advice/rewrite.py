@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tirlens.model.counting.facts_walk import node_expressions, walk_nodes
-from tirlens_counting.expressions import free_variables, simplify, substitute
+from tirlens_counting.expressions import (
+    free_variables,
+    from_linear,
+    linear,
+    simplify,
+    substitute,
+)
 from tirlens_worker.facts import (
     Access,
     Branch,
@@ -146,6 +152,30 @@ def with_order(facts: KernelFacts, buffer: Buffer, order: Sequence[int]) -> Kern
 
     shape = tuple(buffer.shape[place] for place in order)
     return _with_accesses(_with_buffer(facts, replace(buffer, shape=shape)), permute)
+
+
+def with_rows(facts: KernelFacts, buffer: Buffer, row: int) -> KernelFacts | None:
+    """`facts` with an array of one dimension as rows of `row` elements.
+
+    None where its size, or one of its indices, does not consist of whole rows and a rest.
+    """
+    (size,) = buffer.shape if len(buffer.shape) == 1 else (0,)
+    if not isinstance(size, int) or not size or size % row:
+        return None
+    is_whole = True
+
+    def split(access: Access) -> Access:
+        nonlocal is_whole
+        if access.buffer != buffer.id:
+            return access
+        terms, constant = linear(simplify(access.indices[0]))
+        parts = [factor for factor in terms.values() if factor % row]
+        is_whole = is_whole and not parts and not access.extents and access.lanes == 1
+        rows = from_linear({atom: factor // row for atom, factor in terms.items()}, constant // row)
+        return replace(access, indices=(rows, constant % row))
+
+    found = _with_accesses(_with_buffer(facts, replace(buffer, shape=(size // row, row))), split)
+    return found if is_whole else None
 
 
 def with_padding(facts: KernelFacts, buffer: Buffer, elements: int) -> KernelFacts:

@@ -2,7 +2,8 @@
 
 What it finds
 -------------
-An array of global memory whose accesses have `threadIdx.x` in a dimension other than the last.
+An array of global memory in which neighbouring threads go along a dimension other than the last, or
+by a stride of several elements.
 
 Why it costs time
 -----------------
@@ -52,8 +53,8 @@ from collections.abc import Iterator
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.report import Advice, BreakdownEntry
-from tirlens_counting.expressions import free_variables
-from tirlens_worker.facts import Access, Span, Statement
+from tirlens_counting.expressions import UnknownValueError, evaluate, free_variables
+from tirlens_worker.facts import Access, Buffer, Expr, KernelFacts, Span, Statement
 
 
 def check(question: Question) -> Iterator[Advice]:
@@ -66,13 +67,14 @@ def check(question: Question) -> Iterator[Advice]:
     for statement, _ in rewrite.statements(facts):
         for access in statement.accesses:
             buffer = buffers[access.buffer]
-            place = _dimension(access, loop.var)
             known = buffer.id in done or buffer.scope != "global" or buffer.strides
-            if place is None or known or buffer.alias_of is not None:
+            if known or buffer.alias_of is not None:
+                continue
+            changed, distance = _with_thread_last(facts, access, buffer, loop.var)
+            if changed is None:
                 continue
             done.add(buffer.id)
-            order = [n for n in range(len(buffer.shape)) if n != place] + [place]
-            saving_s = question.saving_s(rewrite.with_order(facts, buffer, order))
+            saving_s = question.saving_s(changed)
             if question.is_noticeable(saving_s):
                 yield Advice(
                     rule="uncoalesced",
@@ -80,11 +82,27 @@ def check(question: Question) -> Iterator[Advice]:
                     severity="hint",
                     action=f"coalesced accesses to {buffer.name}",
                     message=(
-                        f"threadIdx.x runs along dimension {place} of {buffer.name}, not along "
+                        f"threadIdx.x runs along {distance} of {buffer.name}, not along "
                         "the last: let it, or store the array transposed"
                     ),
                     saving_s=saving_s,
                 )
+
+
+def _with_thread_last(
+    facts: KernelFacts, access: Access, buffer: Buffer, thread: str
+) -> tuple[KernelFacts | None, str]:
+    """The facts with the dimension of the threads last, and that dimension in words."""
+    place = _dimension(access, thread)
+    if place is not None:
+        order = [n for n in range(len(buffer.shape)) if n != place] + [place]
+        return rewrite.with_order(facts, buffer, order), f"dimension {place}"
+    stride = _flat_stride(access, thread)
+    split = None if stride is None else rewrite.with_rows(facts, buffer, stride)
+    if split is None:
+        return None, ""
+    rows = next(other for other in split.buffers if other.id == buffer.id)
+    return rewrite.with_order(split, rows, (1, 0)), f"rows of {stride} elements"
 
 
 def _is_uncoalesced(cost: BreakdownEntry) -> bool:
@@ -94,11 +112,31 @@ def _is_uncoalesced(cost: BreakdownEntry) -> bool:
 
 
 def _dimension(access: Access, thread: str) -> int | None:
-    """The dimension along which the threads go, where that is another than the last."""
+    """The dimension along which neighbouring threads go, where that is another than the last."""
     if access.route != "thread" or access.extents or access.lanes != 1:
         return None
-    moving = [n for n, index in enumerate(access.indices) if thread in free_variables(index)]
+    moving = [n for n, index in enumerate(access.indices) if _step(index, thread)]
     return moving[0] if len(moving) == 1 and moving[0] != len(access.indices) - 1 else None
+
+
+def _flat_stride(access: Access, thread: str) -> int | None:
+    """The distance in elements of neighbouring threads in an array of one dimension."""
+    if access.route != "thread" or access.extents or access.lanes != 1 or len(access.indices) != 1:
+        return None
+    step = _step(access.indices[0], thread)
+    return step if step > 1 else None
+
+
+def _step(index: Expr, thread: str) -> int:
+    """How far an index moves from the first thread to the second; 0 where that is not known."""
+    names = free_variables(index)
+    if thread not in names:
+        return 0
+    first = dict.fromkeys(names, 0)
+    try:
+        return int(evaluate(index, {**first, thread: 1})) - int(evaluate(index, first))
+    except (UnknownValueError, ZeroDivisionError, ValueError, TypeError):
+        return 0
 
 
 def _site(statement: Statement, otherwise: Span) -> Span:
