@@ -153,6 +153,43 @@ def test_tvm_file(client: Client, tmp_path: Path, tvm_python: Path) -> None:
     assert roots.isdisjoint({"tvm", "tilelang", "torch", "kernels"})
 
 
+def test_a_light_bulb_is_only_where_something_can_be_written(
+    client: Client, tmp_path: Path, tilelang_python: Path
+) -> None:
+    client.initialize(trusted=True, interpreter=str(tilelang_python))
+    uri = client.open(tmp_path / "kernels.py", TILELANG)
+    client.wait_ready(uri)
+
+    def offered(line: int, context: dict[str, Any]) -> list[str]:
+        at = {"line": line, "character": 0}
+        params = {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}}
+        found = client.request("textDocument/codeAction", params | {"context": context})
+        return [action["title"] for action in found]
+
+    automatic = {"diagnostics": [], "triggerKind": 2}
+    bulbs = {line: offered(line, automatic) for line in range(TILELANG.count("\n"))}
+    pipelined = TILELANG.splitlines().index(
+        "            for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=2):"
+    )
+    assert any("num_stages=3" in title for title in bulbs[pipelined])
+    assert bulbs[pipelined + 1] == bulbs[6] == []
+    # Who asks gets everything.
+    assert len(offered(pipelined + 1, {"diagnostics": [], "triggerKind": 1})) > 5
+    assert len(offered(pipelined + 1, {"diagnostics": [], "triggerKind": "odd"})) > 5
+
+
+def test_the_parts_of_a_lens_are_in_order_for_every_editor(
+    client: Client, tmp_path: Path, tvm_python: Path
+) -> None:
+    """Neovim orders the lenses of a line by their columns."""
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    uri = client.open(tmp_path / "kernels.py", TVM)
+    client.wait_ready(uri)
+    found = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    places = [(one["range"]["start"]["line"], one["range"]["start"]["character"]) for one in found]
+    assert places == sorted(set(places))
+
+
 def test_tilelang_file(client: Client, tmp_path: Path, tilelang_python: Path) -> None:
     client.initialize(trusted=True, interpreter=str(tilelang_python), settings=WITH_SIZE)
     path = tmp_path / "kernels.py"

@@ -87,7 +87,9 @@ def lay_out(
         (folder / ".venv").symlink_to(environment("tilelang-0.1.15").parents[1])
     if has_sizes:
         parts = '["time", "verdict", "work", "size"]'
-        (folder / "pyproject.toml").write_text(f"[tool.tirlens]\nlens-parts = {parts}\n")
+        (folder / "pyproject.toml").write_text(
+            f"[tool.tirlens]\nlens-parts = {parts}\nlens-characters = 140\n"
+        )
     (folder / BROKEN["file"]).write_text(_BROKEN_TEXT)
     slow = EXAMPLES / TVM["file"].split("/")[1]
     (folder / SLOW["file"]).write_text(f"_ = __import__('time').sleep(6)\n{slow.read_text()}")

@@ -21,6 +21,7 @@ import { SERVER, type Calls, type LensTarget } from "./protocol";
 import type { Reports } from "./report";
 import { offerPython } from "./remedies";
 import { openSample } from "./samples";
+import { directiveProblem } from "./directive";
 import type { StatusItem } from "./status";
 
 /** Registers every command of the extension. */
@@ -124,11 +125,11 @@ async function chooseCall(server: Server, uri: string, kernel: string | null): P
     await showFixed(title, uri, calls.fixed);
     return;
   }
-  const chosen = await window.showQuickPick([...items, other], { title });
+  const { chosen, typed } = await pickOrType([...items, other], title);
   if (!chosen) {
     return;
   }
-  const directive = chosen === other ? await ask(title, calls) : chosen.label;
+  const directive = chosen === other ? await ask(title, calls, typed) : chosen.label;
   if (directive) {
     await insertDirective(calls, directive);
     await server.run(SERVER.reanalyze, uri);
@@ -147,13 +148,36 @@ async function showFixed(title: string, uri: string, fixed: NonNullable<Calls["f
   }
 }
 
-function ask(title: string, calls: Calls): Thenable<string | undefined> {
-  const value = calls.choices.find(({ current }) => current)?.directive ?? calls.choices[0]?.directive;
+/** Has the user choose an item; `typed` is what stands in the field then. */
+function pickOrType(
+  items: QuickPickItem[],
+  title: string,
+): Promise<{ chosen: QuickPickItem | undefined; typed: string }> {
+  return new Promise((resolve) => {
+    const picker = window.createQuickPick();
+    picker.title = title;
+    picker.items = items;
+    picker.onDidAccept(() => {
+      resolve({ chosen: picker.activeItems[0], typed: picker.value });
+      picker.hide();
+    });
+    picker.onDidHide(() => {
+      resolve({ chosen: undefined, typed: "" });
+      picker.dispose();
+    });
+    picker.show();
+  });
+}
+
+function ask(title: string, calls: Calls, typed: string): Thenable<string | undefined> {
+  const known = calls.choices.find(({ current }) => current)?.directive ?? calls.choices[0]?.directive;
+  const value = typed.trim() || known;
   return window.showInputBox({
     title,
     ...(value === undefined ? {} : { value }),
     placeHolder: `${calls.kernel}(4096, 4096, 4096) or M=4096, N=1024`,
     prompt: "A call of the kernel or its factory, or values of its dynamic dimensions",
+    validateInput: directiveProblem,
   });
 }
 
@@ -210,7 +234,7 @@ async function menu(server: Server, status: StatusItem): Promise<void> {
       { label: "$(chip) Choose device", ...device, command: "tirlens.chooseDevice" },
       { label: "$(diff) Compare with another device", command: "tirlens.compareDevice" },
       { label: "$(symbol-parameter) Choose the kernel's arguments", command: "tirlens.chooseCall" },
-      { label: "$(refresh) Analyze file", command: "tirlens.analyze" },
+      { label: "$(refresh) Analyse file", command: "tirlens.analyze" },
     );
   }
   if (known?.state === "untrusted") {

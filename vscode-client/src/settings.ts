@@ -27,8 +27,8 @@ export function analysisSettings(folder?: Uri): Settings {
 }
 
 /**
- * Stores a setting where it is set already for `file`, else for the user: no file appears in the
- * project.
+ * Stores a setting where it is set already for `file`, else for the workspace; for the user where no
+ * folder is open.
  */
 export async function store(name: string, value: unknown, file?: Uri): Promise<void> {
   const section = workspace.getConfiguration(SECTION, file);
@@ -36,12 +36,13 @@ export async function store(name: string, value: unknown, file?: Uri): Promise<v
 }
 
 function target(
-  set: { workspaceValue?: unknown; workspaceFolderValue?: unknown } | undefined,
+  set: { workspaceFolderValue?: unknown } | undefined,
 ): ConfigurationTarget {
   if (set?.workspaceFolderValue !== undefined) {
     return ConfigurationTarget.WorkspaceFolder;
   }
-  return set?.workspaceValue !== undefined ? ConfigurationTarget.Workspace : ConfigurationTarget.Global;
+  const hasWorkspace = (workspace.workspaceFolders ?? []).length > 0;
+  return hasWorkspace ? ConfigurationTarget.Workspace : ConfigurationTarget.Global;
 }
 
 /** A path setting with `${workspaceFolder}` and `~` filled in; null where it is empty. */

@@ -128,4 +128,20 @@ vim.lsp.handlers["workspace/codeLens/refresh"] = function(error, result, context
   return refresh and refresh(error, result, context) or vim.NIL
 end
 
+-- Without the program Neovim writes a line into its log and nothing else.
+vim.api.nvim_create_autocmd("FileType", {
+  pattern = "python",
+  group = vim.api.nvim_create_augroup("tirlens_program", {}),
+  callback = function()
+    local command = vim.lsp.config.tirlens.cmd
+    if type(command) == "table" and vim.fn.executable(command[1]) == 0 then
+      vim.notify(
+        "TIRLens: no program " .. command[1] .. " on the PATH; vim.lsp.config('tirlens', { cmd = ... }) names it",
+        vim.log.levels.WARN
+      )
+      return true
+    end
+  end,
+})
+
 vim.lsp.enable("tirlens")

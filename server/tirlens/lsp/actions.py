@@ -19,6 +19,15 @@ from tirlens.session.choices import Choice, Choices, choices, kernel_at
 from tirlens.source.edits import Replacement
 
 
+def rewritings(parts: Parts, line: int, encoding: Encoding) -> list[types.CodeAction]:
+    """The advice about the current 1-based `line` that can be written."""
+    return [
+        _rewriting(parts, advice, advice.edit, encoding)
+        for advice in view.rewritings(parts.document, line)
+        if advice.edit and advice.edit.span.line <= line <= advice.edit.span.end_line
+    ]
+
+
 def code_actions(parts: Parts, line: int, encoding: Encoding) -> list[types.CodeAction]:
     """The actions for the kernel at the current 1-based `line`: advice to write first."""
     document = parts.document

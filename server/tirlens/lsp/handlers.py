@@ -213,6 +213,9 @@ def _add_outline_and_actions(server: Server) -> None:
         if parts is None or part is None:
             return []
         line = part.offset + params.range.start.line + 1
+        if params.context.trigger_kind is types.CodeActionTriggerKind.Automatic:
+            # For a light bulb, which promises that there is something to do.
+            return actions.rewritings(parts, line, server.client.encoding)
         edits = actions.code_actions(parts, line, server.client.encoding)
         return edits + actions.commands(parts, line, server.session.configuration.trusted)
 

@@ -68,8 +68,14 @@ def _known_fields(given: object, form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _code_action(params: dict[str, Any]) -> dict[str, Any]:
-    # Actions depend on the place alone, not on the diagnostics and kinds of the request.
-    return {**params, "context": {"diagnostics": []}}
+    # Actions depend on the place and on who asks, not on the diagnostics and kinds of the request.
+    kept: dict[str, Any] = {"diagnostics": []}
+    context = params.get("context")
+    if isinstance(context, dict):
+        trigger = cast("dict[str, Any]", context).get("triggerKind")
+        if trigger == types.CodeActionTriggerKind.Automatic.value and type(trigger) is int:
+            kept["triggerKind"] = trigger
+    return {**params, "context": kept}
 
 
 def _watched_files(params: dict[str, Any]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def code_lenses(document: Document, trusted: bool, display: Display) -> list[Len
             continue
         line = lines.nearest_current_line(kernel.span.line)
         parts = _parts(document, kernel, trusted, display)
-        found.extend(Lens(line, kernel.span.column, part, kernel.name) for part in parts)
+        found.extend(_in_order(line, kernel, parts))
     if reading.is_broken and trusted and document.analysis is not None:
         found.extend(_hidden_lenses(document, document.analysis, display))
     return found
@@ -106,8 +106,13 @@ def _hidden_lenses(document: Document, analysis: Analysis, display: Display) -> 
         line = lines.current_line(kernel.span.line)
         is_hidden = kernel.off or (display.only_marked and not kernel.is_marked)
         if line is not None and not is_hidden and not any(kernel is one for one in known):
-            for part in _parts(document, kernel, True, display):
-                yield Lens(line, kernel.span.column, part, kernel.name)
+            yield from _in_order(line, kernel, _parts(document, kernel, True, display))
+
+
+def _in_order(line: int, kernel: KernelSource, parts: Sequence[lenses.Part]) -> Iterator[Lens]:
+    """The parts of a lens, each a column further: some editors order them by their places."""
+    for index, part in enumerate(parts):
+        yield Lens(line, kernel.span.column + index, part, kernel.name)
 
 
 def _parts(
