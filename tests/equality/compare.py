@@ -199,8 +199,9 @@ def _distinct(facts: KernelFacts, touched: Any, counted: Mapping[str, Any]) -> F
         return {}
     names = {buffer.id: buffer.name for buffer in facts.buffers}
     mine: Counter[str] = Counter()
-    for name, size in touched.by_buffer.items():
-        mine[names[name]] += size
+    for amounts in (touched.elements.read, touched.elements.written):
+        for name, size in amounts.items():
+            mine[names[name]] += size
     theirs = Counter(counted["distinct"])
     word = "distinct global bytes" + ("" if touched.exact else " (said to be inexact)")
     unequal = [
