@@ -170,3 +170,87 @@ def test_keys_of_a_scatter_are_read(environment: str, head: str, body: str, tmp_
     report = report_of(body, tmp_path, head, environment)
     assert report.global_bytes.read == 3 * 4096 * 4
     assert report.global_bytes.write == 4096 * 4
+
+
+STAGED = """
+import tilelang.language as T
+
+N = 1 << 26
+
+
+@T.prim_func
+def main(A: T.Tensor((N,), "float32"), P: T.Tensor((N,), "int32"), B: T.Tensor((N,), "float32")):
+    with T.Kernel(N // 512, threads=128) as bx:
+        t = T.get_thread_binding()
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (
+            "s = T.alloc_shared((512,), 'int32')\n"
+            "for i in T.serial(4):\n    s[i * 128 + t] = P[bx * 512 + i * 128 + t]\n"
+            "T.sync_threads()\n"
+            "for i in T.serial(4):\n    B[bx * 512 + i * 128 + t] = A[s[511 - i * 128 - t]]"
+        ),
+        (
+            "s = T.alloc_local((4,), 'int32')\n"
+            "for i in T.vectorized(4):\n    s[i] = P[bx * 512 + t * 4 + i]\n"
+            "for i in T.serial(4):\n    B[bx * 512 + i * 128 + t] = A[s[i]]"
+        ),
+        (
+            "s = T.alloc_fragment((512,), 'int32')\n"
+            "T.copy(P[bx * 512], s)\n"
+            "for i in T.Parallel(512):\n    B[bx * 512 + i] = A[s[i]]"
+        ),
+        (
+            "v = T.alloc_var('int32')\n"
+            "for i in T.serial(4):\n"
+            "    v = P[bx * 512 + i * 128 + t]\n    B[bx * 512 + i * 128 + t] = A[v]"
+        ),
+        (
+            "for i in T.serial(4):\n"
+            "    x = T.cast(P[bx * 512 + i * 128 + t], 'float32') * 0.5\n"
+            "    B[bx * 512 + i * 128 + t] = A[T.cast(x, 'int32')]"
+        ),
+    ],
+    ids=["shared", "local", "fragment", "variable", "float"],
+)
+def test_a_gather_by_indices_in_the_block_moves_its_elements(body: str, tmp_path: Path) -> None:
+    report = report_of(body, tmp_path, STAGED)
+    assert report.dram_bytes.read is not None
+    assert report.dram_bytes.read >= 2 * ARRAY_BYTES
+
+
+QUEUE = """
+import tilelang.language as T
+
+N = 1 << 26
+
+
+@T.prim_func
+def main(A: T.Tensor((N,), "float32"), B: T.Tensor((N,), "float32"), C: T.Tensor((1,), "int32")):
+    with T.Kernel(N // 128, threads=128) as bx:
+        t = T.get_thread_binding()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_marked"),
+    [
+        (("p = T.alloc_var('int32')\np = T.atomic_add(C[0], 1, return_prev=True)\n"
+         "B[p] = A[bx * 128 + t]"), True),
+        (("p = T.alloc_local((1,), 'int32')\np[0] = T.call_extern('int32', 'next')\n"
+         "B[p[0] + t] = A[bx * 128 + t]"), True),
+        (("s = T.alloc_shared((1,), 'int32')\n"
+         "if t == 0:\n    s[0] = T.atomic_add(C[0], 128, return_prev=True)\n"
+         "T.sync_threads()\nB[s[0] + t] = A[bx * 128 + t]"), False),
+    ],
+    ids=["variable", "local", "block"],
+)  # fmt: skip
+def test_a_place_in_a_queue_is_another_for_each(body: str, is_marked: bool, tmp_path: Path) -> None:
+    report = report_of(body, tmp_path, QUEUE)
+    assert report.dram_bytes.write is not None
+    assert report.dram_bytes.write >= ARRAY_BYTES
+    assert is_marked == any("an index of B" in caveat.message for caveat in report.caveats)

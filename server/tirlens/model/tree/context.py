@@ -303,11 +303,9 @@ def _collect_store_loops(
 
 
 def reassigning_loops(index: Expr, context: LoopContext, set_in: StoreLoops) -> frozenset[str]:
-    """The sequential loops in which the loaded scalars of `index` are stored again."""
-    threads = {loop.var for loop in context.loops if loop.kind in CONCURRENT_KINDS}
-    return (
-        NO_LOOPS.union(*(set_in.get(str(load[1]), NO_LOOPS) for load in loads_of(index))) - threads
-    )
+    """The loops in which the loaded elements of `index` are stored again."""
+    stored = NO_LOOPS.union(*(set_in.get(str(load[1]), NO_LOOPS) for load in loads_of(index)))
+    return stored & context.extents.keys()
 
 
 def has_known_offset(access: Access, index: Expr, context: LoopContext, set_in: StoreLoops) -> bool:

@@ -114,7 +114,11 @@ class Expressions:
         varies = ops.varies(name)
         if varies == "operands":
             return self._unknown(node, tuple(node.args))
-        return ("opaque", _short(node), *self._variables(varies))
+        return self.unknown(_short(node), varies)
+
+    def unknown(self, text: str, varies: ops.Varies = "execution") -> Expr:
+        """A value that is not known before the run, as `text`, at the point of the walk."""
+        return ("opaque", text, *self._variables(varies))
 
     def _unknown(self, node: Any, operands: Iterable[Any]) -> Expr:
         """An unknown value that is a function of others."""

@@ -38,7 +38,10 @@ def holds_data(value: Expr, data: Set[str]) -> bool:
 
 
 def describes_its_loads(value: Expr) -> bool:
-    """Whether `value` is short and states all loads that it is made of."""
+    """Whether `value` is short and states all loads that it is made of.
+
+    An unknown value states what it varies with.
+    """
     return _operations(value) <= _MAX_OPERATIONS
 
 
@@ -47,7 +50,7 @@ def _operations(value: Expr) -> int:
         return _MAX_OPERATIONS + 1
     if not isinstance(value, tuple):
         return 0
-    if value[0] in ("opaque", "cast"):
+    if value[0] == "cast" or (value[0] == "opaque" and len(value) == 2):
         return _MAX_OPERATIONS + 1
     total = 1
     for part in value[1:]:

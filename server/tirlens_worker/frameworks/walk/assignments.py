@@ -105,7 +105,7 @@ class Assignments:
         dtype = dialect.dtype_of(stmt.var)
         properties.dependences[key] = Dependence(self._state, self._expressions).of(value)
         if not dtype.startswith(("int", "uint", "bool")):
-            names.define(stmt.var, ("opaque", str(stmt.var.name)))
+            names.define(stmt.var, self._expressions.unknown(str(stmt.var.name)))
             return nodes
         name = names.define(stmt.var)
         properties.computed.add(name)

@@ -180,16 +180,16 @@ class AccessFootprint:
     def _varying_in_dimension(self, dimension: int, names: frozenset[str]) -> frozenset[str]:
         """Those of `names` with which an index varies.
 
-        A scalar changes in each iteration of the loops around its stores (of any loop, where these
-        are not known and the index names no variable), except loops whose variables occur in the
-        other indices.
+        An array of the block's own changes in each iteration of the loops around its stores (of any
+        loop, where these are not known and the index names no variable), except loops whose
+        variables occur in the other indices.
         """
         if not self._data_dependent[dimension]:
             return self._names[dimension] & names
         index = self.indices[dimension]
         found = self._names[dimension] & self._context.extents.keys()
         loops = NO_LOOPS
-        if found and self._has_known_offsets[dimension]:
+        if found:
             loops = reassigning_loops(index, self._context, self._store_loops)
         if not found:
             store_loops = self._store_loops

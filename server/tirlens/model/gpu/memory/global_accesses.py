@@ -21,6 +21,7 @@ from tirlens_counting.intervals import Interval
 from tirlens_worker.facts import Access, Buffer
 
 from ...tree.context import (
+    CONCURRENT_KINDS,
     GRID_KINDS,
     NO_LOOPS,
     SECTOR_BYTES,
@@ -36,6 +37,9 @@ from .access_footprint import AccessFootprint
 from .flat_address import FlatAddress, flat_address, join_neighbours
 from .l2_sharing import BlockTile
 from .tile_sequences import AXES, TileSequence, find_tile_sequence
+
+# Memory that each thread has for itself.
+PRIVATE_SCOPES = frozenset({"local", "local.var"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,11 +243,20 @@ def _candidate_tile(
 
 
 def _store_loops(leaves: Sequence[StatementCost], buffers: Mapping[str, Buffer]) -> StoreLoops:
+    """The loops in which arrays of a block or thread are stored.
+
+    Those over threads are among them for arrays that each thread has for itself.
+    """
     found: dict[str, frozenset[str]] = {}
     for leaf in leaves:
-        loops = leaf.context.extents.keys()
+        own_loops = leaf.context.extents.keys()
+        block_loops = frozenset(
+            loop.var for loop in leaf.context.loops if loop.kind not in CONCURRENT_KINDS
+        )
         for access in leaf.source.accesses:
-            if access.mode != "read" and buffers[access.buffer].scope != "global":
+            scope = buffers[access.buffer].scope
+            if access.mode != "read" and scope != "global":
+                loops = own_loops if scope in PRIVATE_SCOPES else block_loops
                 known = found.get(access.buffer)
                 if known is None or not loops <= known:
                     found[access.buffer] = (known or NO_LOOPS) | loops
