@@ -95,9 +95,7 @@ class Lockstep:
             self._statement(self._func.body, np.ones(1, dtype=bool))
         distinct: Counter[str] = Counter()
         sectors: Counter[str] = Counter()
-        touched: dict[str, np.ndarray] = {}
         for (name, mode), seen in self._touched.items():
-            touched[name] = touched.get(name, False) | seen
             width = self._width[name] // 8
             distinct[mode] += int(seen.sum()) * width
             positions = np.flatnonzero(seen) * width
@@ -108,8 +106,6 @@ class Lockstep:
             "read": self.issued["global", "read"] // 8,
             "write": self.issued["global", "write"] // 8,
             "distinct": dict(distinct), "sectors": dict(sectors),
-            "touched": sum(int(seen.sum()) * self._width[name] // 8
-                           for name, seen in touched.items()),
         }  # fmt: skip
 
     # -- statements -----------------------------------------------------------------------------

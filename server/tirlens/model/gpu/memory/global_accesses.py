@@ -199,7 +199,7 @@ def _global_access(
         least = min(least, walk.tile_count(launched) * step)
     address = None
     if all(
-        buffers[load[1]].scope == "global"
+        load[0] == "load" and buffers[load[1]].scope == "global"
         for index in footprint.indices
         for load in loads_of(index)
     ):
