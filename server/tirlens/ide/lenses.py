@@ -267,10 +267,13 @@ def _shorten(titles: _Titles, names: Sequence[str], room: int) -> list[tuple[str
 
     The time is left whole, and a size that says what is assumed.
     """
+    whole_time = titles.time
     displayed = titles.select(names)
     for step in _STEPS:
         if _length(displayed) <= room:
-            return displayed
+            # What was given up later may have made room for the band again.
+            with_band = replace(titles, time=whole_time).select(names)
+            return with_band if _length(with_band) <= room else displayed
         titles = step(titles)
         displayed = titles.select(names)
     excess = _length(displayed) - room

@@ -320,6 +320,10 @@ TILED = replace(
                 "1.1 TFLOP, 4.5 GB | h100-sxm"
             ),
         ),
+        (
+            85,
+            ("about 2.6 ms (1.4 to 4.8) | waits for loads of A, B | 1.1 TFLOP, 4.5 GB | h100-sxm"),
+        ),
         (50, "about 2.6 ms | waits for loads of A, B | h100-sxm"),
         (45, "about 2.6 ms | waits for loads | h100-sxm"),
     ],
