@@ -81,7 +81,10 @@ def test_reports_have_the_band() -> None:
     for facts in (gemm(8192, 8192, 8192), scale()):
         report = analyze(facts, H200)
         assert report.time_s is not None and report.time_band_s is not None
+        assert report.roofline_time_s is not None
         low, high = report.time_band_s
+        width = math.exp(math.hypot(*report.uncertainty.values()))
         assert low < report.time_s < high
-        assert low * high == pytest.approx(report.time_s**2)
-        assert math.log(high / low) / 2 == pytest.approx(math.hypot(*report.uncertainty.values()))
+        assert high == pytest.approx(report.time_s * width)
+        # No measured time is below the roofline.
+        assert low == pytest.approx(max(report.time_s / width, report.roofline_time_s))

@@ -215,7 +215,7 @@ def _add_known_time(
     if device.kind == "cpu":
         found = find_cpu_bound(device, utilisation, blocks, launch)
         parts: dict[str, float] = {}
-        band = seconds / (1 + device.band), seconds * (1 + device.band)
+        low, high = seconds / (1 + device.band), seconds * (1 + device.band)
     else:
         found = find_bound(
             device,
@@ -227,7 +227,9 @@ def _add_known_time(
             uses_shared=report.shared_bytes != 0,
         )
         parts = uncertainties(device, utilisation, launch, dram_traffic_range(report))
-        band = band_s(seconds, parts)
+        low, high = band_s(seconds, parts)
+    # No measured time is below the least time at the peak rates.
+    low = max(low, min(report.roofline_time_s or 0.0, seconds))
     name = dominant_class(device, report.flop_by_class)
     flop = report.flop or 0
     traffic = report.dram_bytes.total
@@ -235,7 +237,7 @@ def _add_known_time(
     waves = report.waves
     return report.replace(
         time_s=seconds,
-        time_band_s=band,
+        time_band_s=(low, high),
         uncertainty=parts,
         bound=found.bound,
         bound_class=found.bound_class,
