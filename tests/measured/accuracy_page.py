@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 
 from measured.figures import APART, Figures, figures  # noqa: E402
-from measured.predict import Scored, scores  # noqa: E402
+from measured.predict import Scored, Scores, scores  # noqa: E402
 from measured.score import as_data, print_tables  # noqa: E402
 
 BEGIN, END = "<!-- scores -->", "<!-- end of scores -->"
@@ -228,12 +228,10 @@ def renewed(page: str, text: str) -> str:
     return f"{head}{BEGIN}\n{text.strip()}\n{END}{tail}"
 
 
-def main() -> None:
-    found = scores()
+def pages(found: Scores) -> dict[Path, str]:
+    """The contents of all files that are regenerated."""
     data = as_data(found)
     rows = [{**row["measurement"], "model_s": row["model_s"]} for row in data["rows"]]
-    (DOCS / "accuracy-scatter.svg").write_text(scatter(rows), encoding="utf-8")
-    (DOCS / "accuracy-families.svg").write_text(families(rows), encoding="utf-8")
     listing = io.StringIO()
     with contextlib.redirect_stdout(listing):
         print_tables(found)
@@ -241,9 +239,19 @@ def main() -> None:
         "accuracy.md": summary(found.rows),
         "accuracy-rows.md": f"```\n{listing.getvalue().strip()}\n```",
     }
-    for name, text in texts.items():
-        page = DOCS / name
-        page.write_text(renewed(page.read_text(encoding="utf-8"), text), encoding="utf-8")
+    return {
+        DOCS / "accuracy-scatter.svg": scatter(rows),
+        DOCS / "accuracy-families.svg": families(rows),
+        **{
+            DOCS / name: renewed((DOCS / name).read_text(encoding="utf-8"), text)
+            for name, text in texts.items()
+        },
+    }
+
+
+def main() -> None:
+    for path, text in pages(scores()).items():
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from measured.accuracy_page import pages
 from measured.figures import average, bounds, by_class, by_family, by_kind, figures, grouped
 from measured.predict import SEARCHES, Scored, Scores, scores
 from measured.searches import Search, searches
@@ -19,6 +20,11 @@ def found() -> Scores:
 
 def of(found: Scores, half: str, device: str, klass: str) -> list[Scored]:
     return grouped(found.rows, by_class)[half, device, klass]
+
+
+def test_the_pages_of_the_documentation_are_those_of_today(found: Scores) -> None:
+    stale = [path.name for path, text in pages(found).items() if path.read_text("utf-8") != text]
+    assert not stale, "python tests/measured/accuracy_page.py"
 
 
 @pytest.mark.parametrize(
