@@ -215,3 +215,18 @@ def test_doctor_says_what_a_container_does_not_have() -> None:
     assert not any(present[name] for name in missing)
     assert present["subreaper"] and present["memory_sum"]
     assert "no   PID namespace" in table
+
+
+def test_a_missing_framework_is_said_at_its_import(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\necho \'{"python": "3.11.7", "frameworks": {}, "folders": []}\'\n')
+    python.chmod(0o755)
+    file = tmp_path / "k.py"
+    file.write_text(
+        "import os\nimport tilelang\nimport tilelang.language as T\n\n\n@T.prim_func\n"
+        "def f(A: T.Tensor((4,), 'float32')):\n    with T.Kernel(1, threads=4):\n        A[0] = 1\n"
+    )
+    assert main(["analyze", str(file), "--python", str(python)]) == 1
+    assert f"{file}:2:1: interpreter: the file needs tilelang" in capsys.readouterr().err

@@ -343,7 +343,8 @@ async def _trace_file(
         framework_hint=found.framework_hint,
     )
     if interpreter.problem is not None:
-        return replace(untraced, result=Result(1, problems=(interpreter.problem,)))
+        problem = replace(interpreter.problem, span=found.framework_import)
+        return replace(untraced, result=Result(1, problems=(problem,)))
     interpreter = replace(interpreter, variables=project.environment)
     devices = [
         replace(options, device=device, force_device=len(arguments.device) > 1)

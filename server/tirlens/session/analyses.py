@@ -177,6 +177,8 @@ class Analyses:
         if not job.is_current:
             return
         request, problem = job.plan.request, job.interpreter.problem
+        if problem is not None:
+            problem = replace(problem, span=reading.source.framework_import)
         if request is None or problem is not None:
             self._pending.pop(document, None)
             self.queues.cancel_submitted(document.uri)

@@ -54,11 +54,13 @@ def read(text: str) -> SourceFile:
         for kernel in built
     ]
     kernels = (*assembler.kernels(typechecks(notes)), *built)
+    framework_import = names.framework_import(parsed.tree)
     return SourceFile(
         kernels=tuple(sorted(kernels, key=lambda kernel: kernel.span.line)),
         problems=(*parsed.problems, *assembler.problems),
         directives=tuple(assembler.file_directives),
         framework_hint=names.framework,
+        framework_import=None if framework_import is None else parsed.span(framework_import),
         statements=statements(parsed, names),
         literal_values=literal_values(parsed.nodes),
         compile_targets=compile_targets(parsed.nodes),

@@ -92,6 +92,19 @@ class Names:
         heads = {path.split(".")[0] for path in self.aliases.values()}
         return next((name for name in ("tilelang", "tvm") if name in heads), None)
 
+    def framework_import(self, tree: ast.Module) -> ast.stmt | None:
+        """The first import of the framework; None where the file imports none."""
+        wanted = self.framework
+        for node in _imports(tree):
+            names = (
+                [item.name for item in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+            )
+            if any(name.split(".")[0] == wanted for name in names):
+                return node
+        return None
+
     @property
     def torch(self) -> str:
         """An expression for the module `torch` that is valid in the file's module."""

@@ -138,7 +138,8 @@ class Statement:
 class SourceFile:
     """A text with its kernels in order, and its problems.
 
-    `framework_hint` is ``tvm``, ``tilelang`` or None, from its imports.  `statements` are those of
+    `framework_hint` is ``tvm``, ``tilelang`` or None, from its imports, and `framework_import` the
+    first import of it.  `statements` are those of
     the top level, none where a part of the text does not parse.  `hints` are the values that the
     text gives to names, see `tirlens.source.literal_values`.  `compile_targets` are the targets of
     its compilations, see `tirlens.source.compile_targets`.  `has_tensor_expressions`: it describes
@@ -149,6 +150,7 @@ class SourceFile:
     problems: tuple[SyntaxProblem, ...] = ()
     directives: tuple[Directive, ...] = ()
     framework_hint: str | None = None
+    framework_import: Span | None = None
     statements: tuple[Statement, ...] = ()
     literal_values: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict[str, tuple[str, ...]]

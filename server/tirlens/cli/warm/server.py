@@ -244,7 +244,10 @@ def _lock(path: Path) -> Generator[None, None, None]:
     """
     import fcntl
 
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise NoDaemonError(f"{path.parent} cannot be made: {error.strerror}") from error
     if not is_private(path.parent):
         raise NoDaemonError(f"{path.parent} is open to other users; make it private (0700)")
     descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
