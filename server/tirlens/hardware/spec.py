@@ -46,6 +46,15 @@ class MemoryLevel:
     one_way_fraction: float | None = None
     saturated_latency_s: float | None = None
 
+    @property
+    def is_rate_of_reads(self) -> bool:
+        """Whether `bytes_per_s` was measured with reads, as the calibration of a CPU does.
+
+        Such a rate is sustained whole, and write-backs overlap it; that of a data sheet is the
+        rate of the bus, of which only a part is sustained.
+        """
+        return self.sustained_fraction >= 1
+
 
 @dataclass(frozen=True)
 class Peak:

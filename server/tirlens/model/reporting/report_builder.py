@@ -200,6 +200,12 @@ def _breakdown(
     return tuple(entries)
 
 
+def _dram_fraction(report: KernelReport, device: Device, seconds: float) -> float | None:
+    """The share of the DRAM's rate that a kernel takes: of reads, where the rate is one of reads."""
+    moved = report.dram_bytes.read if device.dram.is_rate_of_reads else report.dram_bytes.total
+    return moved / seconds / device.dram.bytes_per_s if moved is not None and seconds else None
+
+
 def _add_known_time(
     report: KernelReport,
     device: Device,
@@ -249,9 +255,7 @@ def _add_known_time(
             else None
         ),
         dram_bytes_per_s=traffic / seconds if traffic is not None and seconds else None,
-        dram_fraction=(
-            traffic / seconds / device.dram.bytes_per_s if traffic is not None and seconds else None
-        ),
+        dram_fraction=_dram_fraction(report, device, seconds),
         utilisation=utilisation,
         waves=Waves(waves.count, tail) if waves else None,
     )

@@ -169,10 +169,13 @@ class _KernelMisses:
         if any(width_of(one, nest, self._device).is_wide for one in nest.statements):
             for name in self._lines:
                 clocks[name] *= core.wide_lines
-        # The lines that DRAM reads and those that it writes take turns on its bus.
-        bus_clk = CACHE_LINE_BYTES * self._device.clock_hz / self._device.dram.bytes_per_s
-        moved = (lines["dram"] + written["dram"]) * self._cores
-        clocks["dram"] = max(clocks["dram"], moved * bus_clk)
+        # The lines that DRAM reads and those that it writes take turns on its bus. A calibrated
+        # rate is that of reads, and no rate of the bus.
+        dram = self._device.dram
+        if not dram.is_rate_of_reads:
+            bus_clk = CACHE_LINE_BYTES * self._device.clock_hz / dram.bytes_per_s
+            moved = (lines["dram"] + written["dram"]) * self._cores
+            clocks["dram"] = max(clocks["dram"], moved * bus_clk)
         return TransferTime(clocks, lines, written)
 
 
