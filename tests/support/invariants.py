@@ -15,7 +15,7 @@ ROUNDING = 1e-9
 def assert_invariants(report: KernelReport, device: Device) -> None:
     """DRAM bytes cover the compulsory bytes, and no rate is above that of the data sheet.
 
-    Neither the time nor its band is below the roofline.
+    Neither the time nor the band of a GPU is below the roofline.
 
     A kernel moves each of its distinct bytes at least once, except for what stays in the caches of
     a CPU between two runs.  Compulsory bytes that are not exact are upper bounds and say nothing.
@@ -32,8 +32,8 @@ def assert_invariants(report: KernelReport, device: Device) -> None:
         assert report.time_s >= report.roofline_time_s * (1 - ROUNDING), (
             f"{report.name} on {device.id}: {report.time_s} s, {report.roofline_time_s} s roofline"
         )
-        low = report.time_s if report.time_band_s is None else report.time_band_s[0]
-        assert low >= report.roofline_time_s * (1 - ROUNDING)
+        if device.kind != "cpu" and report.time_band_s is not None:
+            assert report.time_band_s[0] >= report.roofline_time_s * (1 - ROUNDING)
     for name in ("peak_fraction", "dram_fraction"):
         share = getattr(report, name)
         assert share is None or share <= 1 + ROUNDING, (

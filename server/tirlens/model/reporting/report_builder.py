@@ -234,8 +234,9 @@ def _add_known_time(
         )
         parts = uncertainties(device, utilisation, launch, dram_traffic_range(report))
         low, high = band_s(seconds, parts)
-    # No measured time is below the least time at the peak rates.
-    low = max(low, min(report.roofline_time_s or 0.0, seconds))
+        # No measured time is below the least time at the data sheet's rates. The rates of a
+        # calibrated CPU are measurements, which others may pass.
+        low = max(low, min(report.roofline_time_s or 0.0, seconds))
     name = dominant_class(device, report.flop_by_class)
     flop = report.flop or 0
     traffic = report.dram_bytes.total
