@@ -217,6 +217,20 @@ def test_doctor_says_what_a_container_does_not_have() -> None:
     assert "no   PID namespace" in table
 
 
+def test_a_named_file_that_does_not_parse_is_said_beside_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken, other, inside = tmp_path / "broken.py", tmp_path / "other.py", tmp_path / "in" / "b.py"
+    inside.parent.mkdir()
+    for file in (broken, inside):
+        file.write_text("def f(:\n")
+    other.write_text("x = 1\n")
+    assert main(["analyze", str(broken), str(other), str(inside.parent)]) == 1
+    said = capsys.readouterr().err
+    assert f"{broken}:1:" in said
+    assert str(inside) not in said, "of a folder, files without kernels are left out"
+
+
 def test_a_missing_framework_is_said_at_its_import(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

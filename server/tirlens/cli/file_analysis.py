@@ -186,11 +186,15 @@ def trace_in(pool: WorkerPool, arguments: argparse.Namespace) -> list[Traced]:
     """
     options = options_of(arguments)
     paths = paths_of(arguments.files)
+    named = set(arguments.files)
     traced = [
         file
         for file in pool.run(_trace_files(paths, arguments, options, pool))
         # A folder holds much that has nothing to do with kernels.
-        if file.source.kernels or file.result.problems or len(paths) == 1
+        if file.source.kernels
+        or file.result.problems
+        or len(paths) == 1
+        or (file.source.problems and file.path in named)
     ]
     _store().prune()
     if not any(

@@ -11,9 +11,10 @@ export interface Place {
   index: number;
 }
 
-/** All kernels of a page, in order. */
+/** All kernels of a page: in the order of the text of one file, else those that take longest first. */
 export function placesOf(files: readonly File[]): Place[] {
-  return files.flatMap((file) => file.kernels.map((kernel, index) => ({ file, kernel, index })));
+  const places = files.flatMap((file) => file.kernels.map((kernel, index) => ({ file, kernel, index })));
+  return files.length > 1 ? places.sort((one, other) => other.kernel.bar - one.kernel.bar) : places;
 }
 
 export function kernelTable(

@@ -21,6 +21,8 @@ const host = findHost();
 const root = document.getElementById("report") ?? document.body;
 const announcement = el("p", { class: "announcement", role: "status" });
 let shown: KernelPart | undefined;
+/** The kernels that are not shown: only paper has them all. */
+let others: Place[] = [];
 /** The data that is displayed, as text. */
 let displayed = "";
 /** What is to be drawn when the pointer is released. */
@@ -78,6 +80,7 @@ function render(page: Page): void {
     }
     document.getElementById("kernel-title")?.scrollIntoView({ block: "nearest" });
   };
+  others = places.filter((place) => place !== chosen);
   shown = chosen && kernelPart(host, chosen.kernel, new Lines(chosen.file.cells), foldedOf(key(chosen)));
   const file = chosen?.file ?? page.files[0];
   const lines = new Lines(page.files.length === 1 ? file?.cells : []);
@@ -89,7 +92,8 @@ function render(page: Page): void {
       "main",
       {},
       header(page, file),
-      ...page.files.flatMap(problems),
+      page.files.length > 1 && fileList(page.files),
+      ...page.files.flatMap((one) => problems(one, page.files.length > 1)),
       places.length > 1 && kernelTable(places, page.files.length, chosen, choose),
       rooflines.length > 0 && el("details", { class: "overview" }, el("summary", {}, "All kernels in one roofline"), ...rooflines),
       shown?.element,
@@ -182,11 +186,30 @@ function picker(
   return el("label", { class: "picker" }, el("span", {}, label), select);
 }
 
-function problems(file: File): HTMLElement[] {
+function problems(file: File, named: boolean): HTMLElement[] {
   const lines = new Lines(file.cells);
   return file.problems.map(([line, message]) =>
-    el("p", { class: "failed" }, lineLink(host, line, lines.long(line)), `: ${message}`),
+    el("p", { class: "failed" }, named && `${file.name}, `, lineLink(host, line, lines.long(line)), `: ${message}`),
   );
+}
+
+/** All files of a page, also those without kernels. */
+function fileList(files: readonly File[]): HTMLElement {
+  const counted = (file: File): string => `${file.path} (${file.kernels.length})`;
+  return el(
+    "details",
+    { class: "overview" },
+    el("summary", {}, `${files.length} files, with their kernels`),
+    el("p", { class: "quiet" }, files.map(counted).join(", ")),
+  );
+}
+
+/** Paper has no table to choose from: it has all kernels of a saved page, one after the other. */
+function printAll(): void {
+  const parts = others.map(({ file, kernel }) => kernelPart(host, kernel, new Lines(file.cells), foldedOf(kernel.name)).element);
+  const all = el("div", { class: "printed" }, ...parts);
+  shown?.element.after(all);
+  window.addEventListener("afterprint", () => { all.remove(); }, { once: true }); // prettier-ignore
 }
 
 function renderMessage(text: string): void {
@@ -207,6 +230,7 @@ for (const end of ["pointerup", "pointercancel", "blur"]) {
   // The click follows in the same task.
   window.addEventListener(end, () => setTimeout(release));
 }
+window.addEventListener("beforeprint", printAll);
 window.addEventListener("message", (event: MessageEvent<ToPage>) => {
   const message = event.data;
   if (message.type === "data") {

@@ -201,7 +201,7 @@ def _breakdown(
 
 
 def _dram_fraction(report: KernelReport, device: Device, seconds: float) -> float | None:
-    """The share of the DRAM's rate that a kernel takes: of reads, where the rate is one of reads."""
+    """The share of the DRAM's rate that is taken: by reads alone, where it is a rate of reads."""
     moved = report.dram_bytes.read if device.dram.is_rate_of_reads else report.dram_bytes.total
     return moved / seconds / device.dram.bytes_per_s if moved is not None and seconds else None
 
