@@ -15,6 +15,7 @@ from ..frameworks.locations.source_text import SourceText
 from ..lines import split_lines
 from ..protocol import Problem
 from ..statements import walk_statements
+from .assertions import describe_assertion
 
 # TVM's parser reports an error as text; ``--> file:line:column`` is its own 1-based position.
 _DIAGNOSTIC = re.compile(r"-->\s*(?P<file>.+?):(?P<line>\d+):(?P<column>\d+)")
@@ -212,6 +213,10 @@ def _is_around(node: Definition, line: int) -> bool:
 
 def describe(error: BaseException) -> str:
     """A one-line description of an error."""
+    if isinstance(error, AssertionError):
+        found = describe_assertion(error)
+        if found is not None:
+            return found[:500]
     name = type(error).__name__
     text = _diagnostic_message(str(error)) if "-->" in str(error) else first_line(str(error))
     if isinstance(error, ImportError):
