@@ -47,7 +47,7 @@ def _assertion_at(text: str, line: int) -> Optional[ast.Assert]:
 
 
 def _values(condition: ast.expr, frame: FrameType) -> str:
-    """The numbers and texts that the names in a condition stand for."""
+    """The numbers and texts of the names in a condition."""
     names = dict.fromkeys(node.id for node in ast.walk(condition) if isinstance(node, ast.Name))
     found: List[str] = []
     for name in names:
