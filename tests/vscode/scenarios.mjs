@@ -28,7 +28,7 @@ const THEMES = [
 
 async function sees(window, kernel) {
   const lens = (await window.lenses(VERDICT)).find((text) => VERDICT.test(text));
-  assert.ok(lens.includes(kernel.size), `${kernel.size} in ${lens}`);
+  assert.ok(lens.includes(kernel.operationFlop), `${kernel.operationFlop} in ${lens}`);
   assert.ok(lens.endsWith("h100-sxm"), `the device last in ${lens}`);
   const hints = {};
   for (const code of kernel.hinted) {
@@ -303,7 +303,7 @@ function scenariosOfTrusted(window) {
       const box = window.page.locator(".quick-input-widget input").first();
       await box.fill(tilelang.otherCall);
       await window.page.keyboard.press("Enter");
-      const lens = await lensText(window, new RegExp(escaped(tilelang.otherSize)));
+      const lens = await lensText(window, new RegExp(escaped(tilelang.otherFlop)));
       const line = await window.line("# tirlens:");
       assert.ok(line.endsWith(`# tirlens: ${tilelang.otherCall}`), line);
       return { lens, line };
@@ -314,7 +314,7 @@ function scenariosOfTrusted(window) {
       await window.page.keyboard.press("Home");
       await window.page.keyboard.press("Control+Z");
       await window.page.keyboard.press("Control+S");
-      return lensText(window, new RegExp(escaped(tilelang.size)));
+      return lensText(window, new RegExp(escaped(tilelang.operationFlop)));
     },
     "advice is written by a code action": async () => {
       const before = await window.line(tilelang.pipelined);
@@ -326,11 +326,11 @@ function scenariosOfTrusted(window) {
       await window.page.keyboard.press("Control+Z");
       await window.page.keyboard.press("Control+S");
       await window.lineMatching(tilelang.pipelined, /num_stages=2/);
-      await lensText(window, new RegExp(escaped(tilelang.size)));
+      await lensText(window, new RegExp(escaped(tilelang.operationFlop)));
       return { before, after, actions };
     },
     "a lens asks about its own kernel": async () => {
-      await window.clickLens(new RegExp(escaped(tilelang.secondSize)));
+      await window.clickLens(new RegExp(escaped(tilelang.secondFlop)));
       const choices = await window.choices(/Other arguments/);
       const title = await window.page.locator(".quick-input-title").first().innerText();
       assert.ok(title.includes(`arguments of ${tilelang.second}`), title);
@@ -342,7 +342,7 @@ function scenariosOfTrusted(window) {
       await window.openFile(tvm.file);
       await window.lenses(/h100-sxm/);
       await window.page.locator(".monaco-editor .view-line").filter({ hasText: `def ${tvm.name}` }).first().click();
-      await window.clickLens(new RegExp(escaped(tvm.size)));
+      await window.clickLens(new RegExp(escaped(tvm.operationFlop)));
       const [choice, ...others] = await window.choices(/fixed by the source/);
       assert.deepEqual(others, []);
       await window.page.keyboard.press("Enter");

@@ -33,9 +33,9 @@ TILELANG = {
     "launch": "with T.Kernel(",
     "pipelined": "for k in T.Pipelined(",
     "otherCall": "matmul(M=1024, N=1024, K=1024)",
-    "otherSize": "1024x1024x1024 fp16",
+    "otherFlop": "2.15 GFLOP",
     "second": "batched_matmul",
-    "secondSize": "16x1000x1024x512 fp16",
+    "secondFlop": "17.2 GFLOP",
 }
 # A file in a folder without an environment.
 ALONE = {"file": "alone/gemm_alone.py", "message": "the file needs tilelang"}

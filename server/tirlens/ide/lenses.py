@@ -107,9 +107,11 @@ def _more(count: int) -> str:
     return f"{count} more"
 
 
-def lens(report: KernelReport) -> str:
+def lens(report: KernelReport, names: Sequence[str] = DEFAULT_LENS_PARTS) -> str:
     """The lens as one line of a report."""
-    return _SEPARATOR.join(part.title for part in parts(report, limit=_REPORT_CHARACTERS))
+    return _SEPARATOR.join(
+        part.title for part in parts(report, NO_HISTORY, names, _REPORT_CHARACTERS)
+    )
 
 
 def time(report: KernelReport, changes: str = "", is_brief: bool = False) -> str:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from tirlens import pipeline
     from tirlens.session.document import Document
 
+# In a narrower editor, code itself does not fit, and a reader scrolls to its hints.
+_LEAST_COLUMNS = 80
+
 
 @dataclass(frozen=True)
 class Folder:
@@ -93,7 +96,9 @@ class Configuration:
             lenses=settings.code_lens is not False,
             heat=settings.gutter_heat is True,
             smallest_share=(DEFAULT_MIN_PERCENTAGE if percentage is None else percentage) / 100,
-            hint_columns=columns if room is None else min(columns, room.columns),
+            hint_columns=columns
+            if room is None
+            else min(columns, max(room.columns, _LEAST_COLUMNS)),
             hint_changes=settings.hint_changes is True,
             lens_characters=characters if room is None else min(characters, room.lens_characters),
         )

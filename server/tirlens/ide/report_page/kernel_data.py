@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tirlens.model.report import Advice, KernelReport
 
 _LEAST_CHANGE = 0.005
+_VERDICT = ("time", "verdict", "work", "size")
 # L1 and shared memory are one unit.
 _UNIT_NAMES = {**verdicts.UNITS, "shared": "shared memory, L1"}
 
@@ -53,7 +54,7 @@ def kernel_data(view: KernelView, cells: CellPlaces = NO_CELLS) -> dict[str, Any
         "name": labels.title(report),
         "line": report.span.line,
         "device": report.device_id,
-        "verdict": lenses.lens(report),
+        "verdict": lenses.lens(report, _VERDICT),
         "time_s": report.time_s,
     }
     if not report.has_counts:
