@@ -57,9 +57,10 @@ async function lensText(window, pattern) {
 }
 
 /** The code actions, which stay on show, once an edit with `part` is among them: edits are tried first. */
-function offeredEdits(window, code, part) {
+async function offeredEdits(window, code, part) {
+  await window.page.locator(".monaco-editor .view-line").filter({ hasText: code }).first().click();
   return until(`an edit with ${part}`, 60 * SECONDS, async () => {
-    const actions = await window.codeActions(code);
+    const actions = await window.actionsAtCursor();
     if (actions.some((action) => action.includes(part))) {
       return actions;
     }
@@ -374,7 +375,7 @@ function scenariosOfTrusted(window) {
       await window.page.keyboard.press("Escape");
       // Times are compared where both are of the lowered kernel, or both of the source.
       await window.settledLenses(VERDICT);
-      await window.codeActions(tilelang.pipelined);
+      await window.actionsAtCursor();
       await window.chooseAction(/num_stages=3, saves about/);
       await window.lineMatching(tilelang.pipelined, /num_stages=3/);
       await window.page.keyboard.press("Control+S");

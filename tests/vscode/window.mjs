@@ -129,6 +129,11 @@ export class Window {
   async codeActions(code) {
     const line = this.page.locator(".monaco-editor .view-line").filter({ hasText: code }).first();
     await line.click();
+    return this.actionsAtCursor();
+  }
+
+  /** The same at the cursor, wherever the text is scrolled to. */
+  async actionsAtCursor() {
     await this.page.keyboard.press("Control+.");
     const rows = this.page.locator(".action-widget .monaco-list-row.action");
     await rows.first().waitFor({ timeout: 15 * SECONDS });
