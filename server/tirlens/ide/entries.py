@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tirlens.model.operations import sum_counts
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -66,6 +64,8 @@ def total(values: Iterable[float | None]) -> float | None:
 
 def operations(costs: Iterable[BreakdownEntry]) -> Operations:
     """The operations of some lines together."""
+    from tirlens.model.operations import sum_counts
+
     return sum_counts(cost.operations for cost in costs)
 
 

@@ -16,6 +16,7 @@ OWN_ACTION = "source.tirlens"
 """The kind of the code actions that do what a lens does, for editors that show no lenses."""
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 COMMANDS = (
+    "tirlens.setRoom",
     "tirlens.report",
     "tirlens.reportPage",
     "tirlens.adviceEdit",
