@@ -35,7 +35,7 @@ TILELANG = {
     "otherCall": "matmul(M=1024, N=1024, K=1024)",
     "otherFlop": "2.15 GFLOP",
     "second": "batched_matmul",
-    "secondFlop": "17.2 GFLOP",
+    "secondSize": "16x1000x1024x512 fp16",
 }
 # A file in a folder without an environment.
 ALONE = {"file": "alone/gemm_alone.py", "message": "the file needs tilelang"}

@@ -74,7 +74,7 @@ def compulsory_footprint(counter: KernelCounter, counts: Counts) -> Footprint | 
 
     @cache
     def in_sectors(sector_bytes: int) -> ArrayBytes:
-        read = {array.root: array.read_bytes(sector_bytes) for array in arrays}
+        read = {array.root: array.distinct_read_bytes(sector_bytes) for array in arrays}
         written = {array.root: array.written_bytes(sector_bytes) for array in arrays}
         bounded = frozenset(
             root
@@ -110,17 +110,17 @@ class _AccessedArray:
     has_views: bool
     issued: _Issued
 
-    def read_bytes(self, sector_bytes: int) -> tuple[int, bool]:
+    def distinct_read_bytes(self, sector_bytes: int) -> tuple[int, bool]:
         """Distinct bytes read, in whole sectors unless these have 0 bytes, and whether exact."""
         return self._distinct_bytes(self._read_images, sector_bytes, self.issued.get("read"))
 
     def written_bytes(self, sector_bytes: int) -> tuple[int, bool]:
-        """Distinct bytes written, as `read_bytes`."""
+        """Distinct bytes written, as `distinct_read_bytes`."""
         return self._distinct_bytes(self._written_images, sector_bytes, self.issued.get("write"))
 
     def least_bytes(self) -> int:
         """Bytes that any cache moves: without those read after the kernel has written them."""
-        read, written = self.read_bytes(0)[0], self.written_bytes(0)[0]
+        read, written = self.distinct_read_bytes(0)[0], self.written_bytes(0)[0]
         modes = [access.mode for access, _ in self.accesses]
         if "write" not in modes or not read:
             return read + written
