@@ -337,6 +337,9 @@ def test_an_assumed_size_is_always_said() -> None:
     assert "8192x8192x1024" not in lenses.lens(REPORT)
     assumed = replace(REPORT, assumed={"M": "8192"})
     assert lenses.lens(assumed).endswith("1.2 GB | 8192?x8192x1024 fp16 | h100-sxm")
+    for limit in range(1, 141):
+        titles = [part.title for part in lenses.parts(assumed, limit=limit)]
+        assert titles[-2] == "8192?x8192x1024 fp16"
 
 
 @pytest.mark.parametrize(
