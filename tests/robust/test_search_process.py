@@ -201,3 +201,17 @@ def test_many_threads_share_one_process(client: SearchClient, tmp_path: Path) ->
         thread.join(30)
     assert sorted(found) == [json.dumps([n, [f"fac(n={n})"]]) for n in range(4)]
     assert _pid(client)
+
+
+def test_the_memory_of_the_process_that_asks_is_not_its_own(
+    client: SearchClient, tmp_path: Path
+) -> None:
+    (tmp_path / "kernl.py").write_text(KERNEL)
+    (tmp_path / "caller.py").write_text(GOOD)
+    own = b"x" * MEMORY_BYTES
+    assert _calls(client, tmp_path) == ["fac(n=48)"]
+    del own
+    first = _pid(client)
+    for number in range(3):
+        assert _calls(client, tmp_path, Target("kernl.py", f"other_{number}")) != ["?"]
+    assert _pid(client) == first

@@ -8,6 +8,7 @@ values of an evaluation. `search_client` starts it, and limits its time.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -156,6 +157,11 @@ def _peak_bytes() -> int:
     """The most memory that this process has had; 0 where that is not known."""
     if sys.platform == "win32":
         return 0
+    if sys.platform == "linux":
+        # `ru_maxrss` begins with the memory of the process that started this one.
+        status = read_text(Path("/proc/self/status"), errors="replace", limit_s=None)
+        found = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
+        return int(found.group(1)) * 1024 if found else 0
     import resource
 
     # In kilobytes, but for macOS.
