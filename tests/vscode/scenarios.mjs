@@ -301,6 +301,8 @@ function scenariosOfTrusted(window) {
       await window.command("TIRLens: Choose the Kernel's Arguments");
       await window.choices(/Other arguments/);
       await window.choose("Other arguments");
+      // The list has no message below its field; the box for a call has.
+      await window.page.locator(".quick-input-message").getByText("A call of the kernel").first().waitFor();
       const box = window.page.locator(".quick-input-widget input").first();
       await box.fill(tilelang.otherCall);
       await window.page.keyboard.press("Enter");

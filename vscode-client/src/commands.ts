@@ -110,12 +110,14 @@ export function registerCommands(
   });
 }
 
+const OTHER_ARGUMENTS = "Other arguments...";
+
 async function chooseCall(server: Server, uri: string, kernel: string | null): Promise<void> {
   const calls = await server.run<Calls>(SERVER.calls, uri, kernel);
   if (!calls) {
     return;
   }
-  const other: QuickPickItem = { label: "$(edit) Other arguments...", alwaysShow: true };
+  const other: QuickPickItem = { label: `$(edit) ${OTHER_ARGUMENTS}`, alwaysShow: true };
   const items: QuickPickItem[] = calls.choices.map(({ directive, source, current }) => ({
     label: directive,
     description: current ? `${source} (in use)` : source,
@@ -171,7 +173,10 @@ function pickOrType(
 
 function ask(title: string, calls: Calls, typed: string): Thenable<string | undefined> {
   const known = calls.choices.find(({ current }) => current)?.directive ?? calls.choices[0]?.directive;
-  const value = typed.trim() || known;
+  const text = typed.trim();
+  // Words by which the item itself was found are no beginning of a call.
+  const isOfItem = OTHER_ARGUMENTS.toLowerCase().includes(text.toLowerCase());
+  const value = isOfItem ? known : text;
   return window.showInputBox({
     title,
     ...(value === undefined ? {} : { value }),
