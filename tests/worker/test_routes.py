@@ -22,7 +22,7 @@ import tilelang.language as T
 def product(stages, DT="float16", threads=128, BM=64, BN=64, BK=64, N=1024):
     @T.prim_func
     def main(
-        A: T.Tensor((N, N), DT),
+        A: T.Tensor((N, {columns}), DT),
         B: T.Tensor((N, N), DT),
         L: T.Tensor((N,), "int32"),
         C: T.Tensor((N, N), "float32"),
@@ -70,6 +70,7 @@ LOADS: Mapping[str, tuple[str, ...]] = {
     "a-fragment": (COPY_A, "T.copy(As, Af)", COPY_B),
     "b-fragment": (COPY_A, COPY_B, "T.copy(Bs, Bf)"),
     "guarded": (GUARDED,),
+    "rows-of-8-bytes": (COPY_A, COPY_B),
     "without-tma": (COPY_A.replace("As)", "As, disable_tma=True)"), COPY_B),
 }
 #: The instruction that the generated source names, and the one of the report.
@@ -81,7 +82,9 @@ def text_of(name: str, call: str) -> str:
     loads = "\n                ".join(lines)
     a = "Af" if name == "a-fragment" else "As"
     b = "Bf" if name == "b-fragment" else "Bs"
-    return KERNEL.format(loads=loads, a=a, b=b, call=call)
+    # TMA takes arrays whose rows are multiples of 16 bytes.
+    columns = "N + 4" if name == "rows-of-8-bytes" else "N"
+    return KERNEL.format(loads=loads, columns=columns, a=a, b=b, call=call)
 
 
 def lower(folder: Path, text: str, device: str) -> tuple[KernelFacts, str]:

@@ -12,7 +12,8 @@ rules:
   global memory (``src/cuda/transform/producer_consumer_ws.cc``).
 * cp.async takes copies of elements without arithmetic.  Without warps that load, a copy that
   chooses between the element and another value, or computes, is loads and stores in one buffer
-  (``IsPureCopyStmt`` in ``src/transform/pipeline_planning.cc``).
+  (``IsPureCopyStmt`` in ``src/transform/pipeline_planning.cc``).  A ``T.copy`` of warps that load
+  is TMA, or else loads and stores: where TMA is disabled, or its rows are not what TMA takes.
 * A copy to registers has one buffer.  A copy in a branch has its buffers, and is loads and stores.
 * On AMD only gfx950 is pipelined (``PipelinePlanner`` in ``pipeline_planning.cc``).
 """
@@ -375,6 +376,8 @@ def _load_route_of_source(
         return Route(kernel.async_copy, is_ahead=True, buffers=stages, is_producers=by_producer)
     if kernel.async_copy is None:
         reason = f"{kernel.device.arch} has no asynchronous copies"
+    elif by_producer and isinstance(leaf.source, Copy):
+        reason = "a copy by the producer warps that is not TMA is no cp.async"
     elif leaf.source.arith:
         reason = "the value is computed, which neither TMA nor cp.async does"
     elif _has_guarded_read(leaf):
@@ -395,6 +398,8 @@ def _lost_stages(pipeline: _Pipeline, reason: str) -> str:
 def _is_async_copy(leaf: StatementCost, by_producer: bool) -> bool:
     """Whether a load to shared memory may be cp.async."""
     if leaf.source.arith or not isinstance(leaf.source, (Copy, Store)):
+        return False
+    if by_producer and isinstance(leaf.source, Copy):
         return False
     if _has_guarded_read(leaf) and not by_producer:
         return False
