@@ -82,7 +82,7 @@ def test_a_long_statement_gives_way_to_its_figures(
 def test_json_of_tilelang(analyze: Any, tilelang_python: Path) -> None:
     status, out, err = analyze(
         "analyze", EXAMPLES / "gemm_tilelang.py", EXAMPLES / "attention_tilelang.py",
-        "--format", "json", "--python", tilelang_python, "--device", "a100",
+        "--format", "json", "--python", tilelang_python, "--device", "h100",
     )  # fmt: skip
     assert (status, err) == (0, "")
     kernels = kernels_of(out)
@@ -98,10 +98,24 @@ def test_json_of_tilelang(analyze: Any, tilelang_python: Path) -> None:
     products = 2 * (2 * 128 * 64 * 128) * blocks * 32 * 8
     assert attention["flop_by_class"]["tensor.float16"] == products
     assert attention["device"] == {
-        "id": "a100-80-sxm",
+        "id": "h100-sxm",
         "name": attention["device"]["name"],
         "source": "option",
     }
+
+
+def test_an_attention_that_tilelang_does_not_compile_for_a_device_has_no_time(
+    analyze: Any, tilelang_python: Path
+) -> None:
+    """For sm_80 it waits for ``3 - k * 2`` groups of cp.async: the number is no constant."""
+    status, out, _ = analyze(
+        "analyze", EXAMPLES / "attention_tilelang.py",
+        "--format", "json", "--python", tilelang_python, "--device", "a100",
+    )  # fmt: skip
+    attention = kernels_of(out)["attention"]
+    assert (status, attention["time_s"]) == (1, None)
+    assert attention["lowered"]["error"]
+    assert any("tilelang does not compile this" in note["message"] for note in attention["caveats"])
 
 
 def test_call_and_bind(analyze: Any, tilelang_python: Path) -> None:
