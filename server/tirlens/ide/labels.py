@@ -20,7 +20,7 @@ _PREFIXES = ((24, "Y"), (21, "Z"), (18, "E"), (15, "P"), (12, "T"), (9, "G"), (6
 _LEAST_COUNT = 0.01
 _SMALL_PREFIXES = ((0, ""), (-3, "m"), (-6, "u"), (-9, "n"), (-12, "p"))
 
-INLAY_LIMIT = 33
+INLAY_LIMIT = 30
 """The most characters of one inlay hint; VS Code cuts all hints of a line at 43 together."""
 ESTIMATE_DIGITS = 2
 """The significant digits of estimated times and bytes."""
@@ -226,8 +226,8 @@ def inlay(
 ) -> str:
     """The hint of one line: ``81 us 93% | 137 GFLOP | 1.2 GB``, ``81 us 93% (-28%) | 137 GFLOP``.
 
-    Parts that are zero are left out; `unit` is that of the operations. It has at most `INLAY_LIMIT`
-    characters without a `change` of the time.
+    Parts that are zero are left out, and the bytes where there is no room for them; `unit` is that
+    of the operations. It has at most `INLAY_LIMIT` characters without a `change` of the time.
     """
     digits = ESTIMATE_DIGITS
     parts: list[str] = []
@@ -238,7 +238,8 @@ def inlay(
         parts.append(quantity(flop_count, unit, digits))
     if dram_bytes:
         parts.append(quantity(dram_bytes, "B", digits))
-    return " | ".join(parts)
+    text = " | ".join(parts)
+    return text if change else cut_hint(text, INLAY_LIMIT)
 
 
 def cut_hint(label: str, most: int) -> str:
