@@ -102,7 +102,7 @@ def test_helix(environment: tuple[Helix, dict[str, str]], tmp_path: Path) -> Non
     file = lay_out(tmp_path / "workspace") / TVM["file"]
     terminal = Terminal([*program.command, file.name], file.parent, variables)
     try:
-        terminal.wait(r"\d+% \| 2\.1 GFLOP \| \d+ MB")
+        terminal.wait(r"\d+% \| 17 GFLOP \| \d+ MB")
         number = file.read_text().splitlines().index(f"def {TVM['name']}(") + 2
         terminal.type(f":{number}\r")
         terminal.type(" a")

@@ -18,7 +18,7 @@ TVM = {
     "operation": "C[i, j] = C[i, j] + A",
     "operationFlop": "2.15 GFLOP",
     "word": "C",
-    "hinted": ["for i in T.thread_binding(1024", "for k in range(1024)"],
+    "hinted": ["for i in T.thread_binding(1024", "A_shared[ty, tx] = A["],
     "plain": ["from tvm.script", "def matmul_naive", "for j in T.thread_binding(1024"],
 }
 TILELANG = {
