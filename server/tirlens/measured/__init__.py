@@ -1,0 +1,1 @@
+"""Measured operations: the traces of profilers, read as one type of record."""
