@@ -56,7 +56,13 @@ class Operation:
     device, stream
         Names of the trace for what it ran on.
     start_s
-        Its begin, on the clock of the trace.
+        Its begin, on the clock of the trace.  The origin is near the trace's begin: seconds since
+        1970 as a float have steps of 240 ns.
+    launched_s
+        The begin of the host's call that launched it, on the same clock.
+    graph_launch
+        A name for the launch of the graph (CUDA, HIP, or a trace that is replayed) that executed
+        it; the operations of one launch have the same.
     time_s
         The time of all `executions` together on the device.
     host_time_s
@@ -89,6 +95,8 @@ class Operation:
     device: str | None = None
     stream: str | None = None
     start_s: float | None = None
+    launched_s: float | None = None
+    graph_launch: str | None = None
     time_s: float | None = None
     host_time_s: float | None = None
     gap_s: float | None = None
