@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tirlens.measured import groups as groups_module
-from tirlens.measured.groups import Gaps, grouped
+from tirlens.measured.groups import Gaps, group_operations
 from tirlens.measured.records import Operation, Position, Tensor
 
 LAUNCH = Operation("main_kernel", Position("trace.csv", 2), grid=(8, 1, 1), block=(128, 1, 1))
@@ -18,7 +18,7 @@ def launches(*times_s: tuple[float | None, float | None]) -> list[Operation]:
 
 
 def test_executions_of_one_launch_are_one_group() -> None:
-    (group,) = grouped(launches((0, 1e-3), (2e-3, 3e-3), (None, None))).all()
+    (group,) = group_operations(launches((0, 1e-3), (2e-3, 3e-3), (None, None))).all()
     assert (group.rows, group.executions, group.time.count) == (3, 3, 2)
     assert group.time.mean == pytest.approx(2e-3)
     assert group.gap.total == pytest.approx(1e-3)
@@ -39,20 +39,20 @@ def test_executions_of_one_launch_are_one_group() -> None:
     ],
 )
 def test_another_launch_is_another_group(other: Operation) -> None:
-    assert len(grouped([LAUNCH, other]).all()) == 2
+    assert len(group_operations([LAUNCH, other]).all()) == 2
 
 
 def test_streams_and_counters_are_no_part_of_the_identity() -> None:
     rows = [replace(LAUNCH, stream=str(i), registers=i, counters={"c": i}) for i in range(4)]
-    (group,) = grouped(rows).all()
+    (group,) = group_operations(rows).all()
     assert group.counters == {"c": 1.5}
 
 
 def test_a_sum_needs_every_row() -> None:
     counted = replace(LAUNCH, flop=7, dram_bytes=5)
-    (group,) = grouped([counted, counted]).all()
+    (group,) = group_operations([counted, counted]).all()
     assert (group.flop, group.dram_bytes) == (14, 10)
-    (group,) = grouped([counted, replace(LAUNCH, flop=1)]).all()
+    (group,) = group_operations([counted, replace(LAUNCH, flop=1)]).all()
     assert (group.flop, group.dram_bytes) == (8, None)
 
 
@@ -71,7 +71,7 @@ def test_a_gap_is_that_of_the_device() -> None:
 
 def test_groups_beyond_the_limit_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups_module, "MOST_GROUPS", 3)
-    groups = grouped(replace(LAUNCH, name=f"k{i % 5}", time_s=1.0) for i in range(10))
+    groups = group_operations(replace(LAUNCH, name=f"k{i % 5}", time_s=1.0) for i in range(10))
     assert [group.executions for group in groups.all()] == [2, 2, 2]
     assert groups.further is not None
     assert (groups.further.identity, groups.further.time.total) == (None, 4.0)

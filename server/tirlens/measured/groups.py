@@ -1,6 +1,6 @@
-"""Executions of one kernel, summed from a stream of operations in memory that does not grow with it.
+"""Executions of one kernel, summed from a stream of operations in constant memory.
 
-A group is what one launch can be told by: name, device, grid, block, shared memory, arguments.
+A group has the name, device, grid, block, shared memory and arguments of a launch.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class Groups:
         return tuple(self._groups.values())
 
 
-def grouped(operations: Iterable[Operation]) -> Groups:
+def group_operations(operations: Iterable[Operation]) -> Groups:
     """The groups of a stream of operations."""
     groups = Groups()
     for operation in operations:

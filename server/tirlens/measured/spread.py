@@ -98,7 +98,7 @@ class Spread:
         if not self.count or self._minimum is None or self._maximum is None:
             return None
         if self._values is not None:
-            return _interpolated(sorted(self._values), share)
+            return _interpolate(sorted(self._values), share)
         if self._bins is None:
             return None
         rank = share * (self.count - 1)
@@ -154,7 +154,7 @@ def _middle(index: int) -> float:
     return 0.0 if index == _BIN_OF_ZERO else 2 * _GROWTH**index / (_GROWTH + 1)
 
 
-def _interpolated(values: list[float], share: float) -> float:
+def _interpolate(values: list[float], share: float) -> float:
     rank = share * (len(values) - 1)
     lower = int(rank)
     upper = min(lower + 1, len(values) - 1)
