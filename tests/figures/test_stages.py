@@ -1,0 +1,100 @@
+"""The figures of each stage of the model, statement by statement, for kernels of each structure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+import pytest
+
+from figures.held import assert_held, line
+from figures.kernels import FOLDER, KERNELS, HeldKernel
+from tirlens.hardware import load
+from tirlens.model.analyze import workload_of
+from tirlens.model.gpu.kernel import GpuKernel, model_gpu_kernel
+from tirlens.model.tree.node import leaves_of
+from tirlens.model.tree.timed_node import TimedNode
+
+_NAMES = {
+    "product-tile", "product-int8xint4", "product-split-k", "product-tvm-searched", "matrix-vector",
+    "attention", "attention-warp-roles", "delta-rule-chunk", "softmax", "cumulative-sum",
+    "transpose", "top-k-tirx",
+}  # fmt: skip
+_DEVICES = ("h100-sxm", "a100-80-sxm")
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [kernel for kernel in KERNELS if kernel.name in _NAMES],
+    ids=lambda kernel: kernel.name,
+)
+def test_stages(kernel: HeldKernel) -> None:
+    workload = workload_of(kernel.facts, kernel.bindings)
+    assert workload is not None
+    lines: list[str] = []
+    for device in _DEVICES:
+        modelled = model_gpu_kernel(workload, load(device))
+        lines += [f"# {device}", *_figures(modelled), ""]
+    assert_held(FOLDER / "stages" / f"{kernel.name}.txt", "\n".join(lines))
+
+
+def _figures(modelled: GpuKernel) -> Iterator[str]:
+    own_s = _own_s(modelled.block_time)
+    for number, leaf in enumerate(leaves_of(modelled.tree)):
+        yield line(
+            of=f"{number} counted",
+            executions=leaf.count.executions,
+            flop=leaf.flop,
+            useful_flop=leaf.useful_flop,
+            masked_flop=leaf.masked_flop,
+            read_bytes=leaf.read_bytes,
+            write_bytes=leaf.write_bytes,
+            shared_bytes=leaf.shared_bytes,
+            threads=leaf.threads,
+            lanes=leaf.lanes,
+        )
+        yield line(
+            of=f"{number} route",
+            **{f.name: getattr(leaf.route, f.name) for f in fields(leaf.route)},
+        )
+        yield line(of=f"{number} instructions", by_unit=leaf.instructions)
+        yield line(
+            of=f"{number} compiled",
+            index=leaf.index_instructions,
+            predicate=leaf.predicate_instructions,
+            skipped=leaf.skipped_instructions,
+            spilled_bytes=leaf.spilled_bytes,
+            slow_path=leaf.has_slow_path,
+        )
+        traffic = leaf.traffic
+        yield line(
+            of=f"{number} moved",
+            l2_read_bytes=traffic.l2_read_bytes,
+            l2_write_bytes=traffic.l2_write_bytes,
+            dram_read_bytes=traffic.dram_read_bytes,
+            dram_write_bytes=traffic.dram_write_bytes,
+            dram_requested_bytes=traffic.dram_requested_bytes,
+            sectors_per_request=traffic.sectors_per_request,
+            atomic_passes=leaf.atomics.passes,
+        )
+        yield line(of=f"{number} busy", busy_s=leaf.busy_s)
+        yield line(of=f"{number} block", own_s=own_s.get(id(leaf)))
+    block = modelled.launch.block
+    resources = block.resources
+    yield line(
+        of="resident",
+        blocks_per_sm=block.blocks_per_sm,
+        limiter=block.occupancy and block.occupancy.limiter,
+        registers_per_thread=resources.registers_per_thread,
+        shared_bytes=resources.shared_bytes,
+        spilled_share=resources.spilled_share,
+    )
+    yield line(of="block", total_s=modelled.block_time.total_s)
+    yield line(of="kernel", **vars(modelled.time))
+
+
+def _own_s(node: TimedNode) -> dict[int, float]:
+    found = {} if node.node is None else {id(node.node): node.own_s}
+    for child in node.children:
+        found |= _own_s(child)
+    return found
