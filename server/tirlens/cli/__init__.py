@@ -32,7 +32,7 @@ def execute_here(argv: Sequence[str]) -> int:
     # Before anything of the user is started.
     own_process.hide()
     try:
-        if any(getattr(arguments, name, None) for name in ("output", "html", "write")):
+        if any(getattr(arguments, name, None) for name in ("output", "html", "csv", "write")):
             # Imported late: the language server must start quickly.
             from tirlens.cli.outputs import check_arguments
 

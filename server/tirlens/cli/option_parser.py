@@ -47,9 +47,20 @@ def _analyze(commands: Commands) -> None:
 def _report(commands: Commands) -> None:
     parser = commands.add_parser("report", help="the wide table, advice and roofline picture")
     _analysis(parser)
-    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
     parser.add_argument("--html", metavar="FILE", help="also write a self-contained page")
     _by_launches(parser)
+    _trace_options(parser)
+
+
+def _trace_options(parser: argparse.ArgumentParser) -> None:
+    """The options of measured operations."""
+    parser.add_argument(
+        "--measured",
+        action="store_true",
+        help="the files are traces of profilers; a trace is recognised without this option, too",
+    )
+    parser.add_argument("--csv", metavar="FILE", help="write the measured operations here as CSV")
 
 
 def _by_launches(parser: argparse.ArgumentParser) -> None:

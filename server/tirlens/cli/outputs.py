@@ -18,7 +18,7 @@ from tirlens.file_reader import digest_of, read_bytes
 
 _MAX_BYTES = 1 << 30
 _HEAD_BYTES = 8192
-OPTIONS = ("output", "html", "write")
+OPTIONS = ("output", "html", "csv", "write")
 """The options that name files for results."""
 # What a file of each kind begins with. A file that was written on this machine is known by its
 # content, too: `_record_of`.
@@ -30,6 +30,7 @@ _SIGNATURES = {
         r'|\{\s*"\$schema": "https://json.schemastore.org/sarif-(.|\n)*"name": "(?i:tirlens)"'
         r"|<!DOCTYPE html>(.|\n)*<title>TIRLens: "
         r"|file,kernel,call,device,id,depth,line,"
+        r"|ID,Total %,Bound,OP Code,Device Time,"
         r"|\*\*TIRLens:\*\* |## .+\n\n`[^`\n]+:\d+`\n\n\*\*"
         r"| ?kernel +(device +call|time +band) +"
         r"|\S.*  \S.*:\d+\n  \S.* \| "

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tirlens import pipeline
-from tirlens.cli import file_analysis, html_report, outcome, table
+from tirlens.cli import file_analysis, html_report, measured_report, outcome, table
 from tirlens.cli.analyze import apply_min_percentage, print_device_overrides
 from tirlens.cli.captured_files import other_operations, take_captures
 from tirlens.cli.columns import fitting_columns
@@ -33,6 +33,13 @@ _LEAST_IMPORTANT = (
 
 def execute(arguments: argparse.Namespace) -> int:
     """Analyse, print, write the page if asked, and give the exit status."""
+    traces = measured_report.take_traces(arguments)
+    if traces or arguments.measured:
+        return measured_report.execute(arguments, traces)
+    if arguments.format == "csv" or arguments.csv is not None:
+        raise file_analysis.UsageError(
+            "report has CSV of measured operations; for kernels, use tirlens analyze --format csv"
+        )
     if len(arguments.device) > 1:
         raise file_analysis.UsageError("report takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)

@@ -1,0 +1,153 @@
+"""``tirlens report --measured``: the operations that traces of profilers have."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from rich.console import Console
+
+from tirlens.cli import measured_operations
+from tirlens.cli.errors import UsageError
+from tirlens.cli.outcome import print_note
+from tirlens.cli.output import ShowProgress, console, progress, stream, write_json
+from tirlens.cli.rows import selection
+from tirlens.ide import labels
+from tirlens.measured.performance import performances
+from tirlens.measured.reader import find_reader
+from tirlens.measured.report import MeasuredReport
+from tirlens.measured.trace import Trace, read_trace
+from tirlens.measured.trace_file import TraceError, open_trace
+
+_SOURCE_SUFFIXES = (".py", ".ipynb")
+_PROGRESS_INTERVAL_S = 0.2
+# More are summed in one line.
+_PROBLEM_LINES = 20
+
+
+class Part(NamedTuple):
+    """A part of the report: how it is printed, and its keys in the JSON."""
+
+    show: Callable[[MeasuredReport, argparse.Namespace, Console], None]
+    data: Callable[[MeasuredReport, argparse.Namespace], dict[str, Any]]
+
+
+PARTS: tuple[Part, ...] = (Part(measured_operations.show, measured_operations.data),)
+"""The parts in their order on the page; each file with a part has a `show` and a `data`."""
+
+
+def take_traces(arguments: argparse.Namespace) -> list[Path]:
+    """The traces among the files of a command; all but files of kernels with ``--measured``."""
+    paths = [Path(name) for name in arguments.files]
+    if arguments.measured:
+        return [path for path in paths if path.suffix not in _SOURCE_SUFFIXES]
+    return [path for path in paths if _is_trace(path)]
+
+
+def execute(arguments: argparse.Namespace, paths: Sequence[Path]) -> int:
+    """Read, print, and give the exit status: 1 where a trace or a row of it is not read."""
+    if not paths:
+        raise UsageError("--measured: no trace is named")
+    _refuse_html(arguments)
+    selected = selection(0.0, arguments.id_range)
+    traces, errors = _read(paths)
+    operations = [operation for trace in traces for operation in trace.operations]
+    rows = tuple(
+        row
+        for row in performances(operations)
+        if selected.first <= row.number and (selected.last is None or row.number <= selected.last)
+    )
+    sources = tuple(Path(name) for name in arguments.files if Path(name) not in paths)
+    report = MeasuredReport(tuple(traces), rows, sources)
+    if traces:
+        _write(report, arguments)
+    problems = _print_problems(traces)
+    for error in errors:
+        print_note(str(error))
+    if not traces:
+        return 2
+    return 1 if errors or problems else 0
+
+
+def _refuse_html(arguments: argparse.Namespace) -> None:
+    if arguments.html is not None:
+        raise UsageError("--html: there is no page of measured operations")
+
+
+def _write(report: MeasuredReport, arguments: argparse.Namespace) -> None:
+    if arguments.csv is not None:
+        with stream(arguments.csv) as file:
+            measured_operations.write_csv(file, report)
+    with stream(arguments.output) as file:
+        if arguments.format == "csv":
+            measured_operations.write_csv(file, report)
+        elif arguments.format == "json":
+            _write_json(file, report, arguments)
+        else:
+            out = console(file, arguments.color)
+            for part in PARTS:
+                part.show(report, arguments, out)
+
+
+def _write_json(file: TextIO, report: MeasuredReport, arguments: argparse.Namespace) -> None:
+    document: dict[str, Any] = {"schema_version": 1}
+    for part in PARTS:
+        document |= part.data(report, arguments)
+    document["problems"] = [
+        {
+            "file": problem.position.path,
+            "row": problem.position.row,
+            "message": problem.message,
+        }
+        for trace in report.traces
+        for problem in trace.problems
+    ]
+    write_json(file, document)
+
+
+def _read(paths: Sequence[Path]) -> tuple[list[Trace], list[TraceError]]:
+    traces: list[Trace] = []
+    errors: list[TraceError] = []
+    with progress() as show:
+        for path in paths:
+            try:
+                traces.append(read_trace(path, _reading(path, show)))
+            except TraceError as error:
+                errors.append(error)
+    return traces, errors
+
+
+def _reading(path: Path, show: ShowProgress) -> Callable[[int, int], None]:
+    """Progress of a file, shown a few times a second."""
+    last_s = 0.0
+
+    def report(done: int, size: int) -> None:
+        nonlocal last_s
+        now_s = time.monotonic()
+        if now_s - last_s >= _PROGRESS_INTERVAL_S:
+            last_s = now_s
+            show(f"{path}: {labels.bytes_(done)} of {labels.bytes_(size)}")
+
+    return report
+
+
+def _print_problems(traces: Sequence[Trace]) -> bool:
+    """Print the rows that are not read on standard error; whether there are any."""
+    for trace in traces:
+        for problem in trace.problems[:_PROBLEM_LINES]:
+            print_note(f"{problem.position.path}:{problem.position.row}: {problem.message}")
+        if len(trace.problems) > _PROBLEM_LINES:
+            print_note(f"{trace.path}: {len(trace.problems) - _PROBLEM_LINES:,} more such rows")
+    return any(trace.problems for trace in traces)
+
+
+def _is_trace(path: Path) -> bool:
+    if path.suffix in _SOURCE_SUFFIXES or not path.is_file():
+        return False
+    try:
+        return find_reader(open_trace(path)) is not None
+    except TraceError:
+        return False

@@ -1,0 +1,105 @@
+"""What an operation achieved: its part of the time, rates, shares of the peaks, and what bounds it.
+
+The figures are those of Tenstorrent's performance report (tenstorrent/tt-perf-report, README), for
+the operations of all formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from tirlens.measured.records import Operation
+
+BoundClass: TypeAlias = Literal["DRAM", "FLOP", "BOTH", "SLOW", "HOST"]
+
+BOUND_FRACTION = 0.65
+"""The share of a peak from which on it bounds an operation (tt-perf-report, README)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peaks:
+    """What a device can reach for an operation: None where that is not known."""
+
+    dram_bytes_per_s: float | None = None
+    flop_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """One row of the performance report.
+
+    Attributes
+    ----------
+    number
+        Its ID: the row of its file.
+    share
+        Its device time and the gap before it, as a part of those of all operations.
+    bound
+        ``DRAM``, ``FLOP`` or ``BOTH`` from 65% of that peak on, ``SLOW`` below both, ``HOST``
+        for operations of the host; None where a peak or a count is not known.
+    dram_bytes_per_s, flop_per_s
+        What it achieved.
+    dram_fraction, flop_fraction
+        The same as a part of the peak.
+    """
+
+    number: int
+    operation: Operation
+    share: float | None = None
+    bound: BoundClass | None = None
+    dram_bytes_per_s: float | None = None
+    dram_fraction: float | None = None
+    flop_per_s: float | None = None
+    flop_fraction: float | None = None
+
+
+def performance(operation: Operation, total_s: float, peaks: Peaks) -> Performance:
+    """The row of one operation of several that take `total_s` together."""
+    time_s = operation.time_s
+    dram_bytes_per_s = _rate(operation.dram_bytes, time_s)
+    flop_per_s = _rate(operation.flop, time_s)
+    dram_fraction = _rate(dram_bytes_per_s, peaks.dram_bytes_per_s)
+    flop_fraction = _rate(flop_per_s, peaks.flop_per_s)
+    occupied_s = occupied_time_s(operation)
+    return Performance(
+        operation.position.row,
+        operation,
+        occupied_s / total_s if occupied_s is not None and total_s else None,
+        _bound(operation, dram_fraction, flop_fraction),
+        dram_bytes_per_s,
+        dram_fraction,
+        flop_per_s,
+        flop_fraction,
+    )
+
+
+def performances(operations: Iterable[Operation]) -> tuple[Performance, ...]:
+    """The rows of all operations."""
+    operations = tuple(operations)
+    total_s = sum(occupied_time_s(operation) or 0.0 for operation in operations)
+    return tuple(performance(operation, total_s, Peaks()) for operation in operations)
+
+
+def occupied_time_s(operation: Operation) -> float | None:
+    """The device time of an operation with the gap before it; None where neither is known."""
+    if operation.time_s is None and operation.gap_s is None:
+        return None
+    return (operation.time_s or 0.0) + (operation.gap_s or 0.0)
+
+
+def _rate(amount: float | None, per: float | None) -> float | None:
+    return amount / per if amount is not None and per else None
+
+
+def _bound(
+    operation: Operation, dram_fraction: float | None, flop_fraction: float | None
+) -> BoundClass | None:
+    if operation.kind == "host":
+        return "HOST"
+    if dram_fraction is None or flop_fraction is None:
+        return None
+    if dram_fraction >= BOUND_FRACTION:
+        return "BOTH" if flop_fraction >= BOUND_FRACTION else "DRAM"
+    return "FLOP" if flop_fraction >= BOUND_FRACTION else "SLOW"

@@ -1,0 +1,62 @@
+"""A trace that has been read: its operations with what else its file says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tirlens.measured.reader import reader_of
+from tirlens.measured.records import MeasuredDevice, Operation, Problem, Signpost
+from tirlens.measured.trace_file import open_trace
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The records of one file, by their kinds, in the order of the file."""
+
+    path: Path
+    format_name: str
+    operations: tuple[Operation, ...]
+    signposts: tuple[Signpost, ...]
+    devices: tuple[MeasuredDevice, ...]
+    problems: tuple[Problem, ...]
+
+
+def read_trace(path: Path, progress: Callable[[int, int], None] = lambda done, size: None) -> Trace:
+    """Read a file of any format.
+
+    Parameters
+    ----------
+    progress
+        Called with the bytes read so far and the bytes of the file.
+
+    Raises
+    ------
+    TraceError
+        It is no trace, or ends where it should not.
+    """
+    file = open_trace(path, progress)
+    reader = reader_of(file)
+    operations: list[Operation] = []
+    signposts: list[Signpost] = []
+    devices: list[MeasuredDevice] = []
+    problems: list[Problem] = []
+    for record in reader.records(file):
+        match record:
+            case Operation():
+                operations.append(record)
+            case Signpost():
+                signposts.append(record)
+            case MeasuredDevice():
+                devices.append(record)
+            case Problem():
+                problems.append(record)
+    return Trace(
+        path,
+        reader.format_name,
+        tuple(operations),
+        tuple(signposts),
+        tuple(devices),
+        tuple(problems),
+    )
