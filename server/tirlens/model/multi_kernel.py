@@ -81,6 +81,7 @@ def merge_reports(reports: Sequence[KernelReport]) -> KernelReport:
         uncertainty=_weighted_means([(report.uncertainty, share) for report, share in parts]),
         formula={},
         loops=tuple(_with_share(cost, time_s) for report in reports for cost in report.loops),
+        sequence=tuple(report.launch for report in reports),
         caveats=(*notes, note),
     )
 

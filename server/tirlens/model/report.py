@@ -155,6 +155,19 @@ class CaveatNote:
 
 
 @dataclass(frozen=True)
+class SequenceLaunch:
+    """One of the launches of a function that launches several kernels in sequence."""
+
+    grid: tuple[int, ...]
+    threads_per_block: int | None
+    shared_bytes_per_block: int | None
+    time_s: float | None
+    time_band_s: tuple[float, float] | None
+    roofline_time_s: float | None
+    bound: str | None
+
+
+@dataclass(frozen=True)
 class KernelReport:
     """The analysis of one kernel on one device with one set of bindings.
 
@@ -175,7 +188,8 @@ class KernelReport:
     is the time of the version before it and `is_last_version` whether none follows.
     `budget` is what the text or the project
     allows it on this device.  `uncertainty` has the parts of the
-    time band by name, of the logarithm of the time (`band`).
+    time band by name, of the logarithm of the time (`band`).  `sequence` has the launches of a
+    function that launches several kernels; it is empty for one.
     """
 
     name: str
@@ -244,6 +258,20 @@ class KernelReport:
     built: Built | None = None
     previous_s: float | None = None
     is_last_version: bool = True
+    sequence: tuple[SequenceLaunch, ...] = ()
+
+    @property
+    def launch(self) -> SequenceLaunch:
+        """The launch, with the figures of the whole function."""
+        return SequenceLaunch(
+            self.grid,
+            self.threads_per_block,
+            self.shared_bytes_per_block,
+            self.time_s,
+            self.time_band_s,
+            self.roofline_time_s,
+            self.bound,
+        )
 
     @property
     def operations(self) -> Operations:
