@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,13 +19,13 @@ from tirlens.cli.output import console, write_json
 from tirlens.cli.variants import Variant, variants_json
 from tirlens.gate import Change, ChangedLine, Limits, reasons
 from tirlens.ide import call_text, labels, places
-from tirlens.ide.escaping import code, prose
+from tirlens.ide.escaping import code, prose, visible
 from tirlens.ide.notebook_file import CellSpan
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
 from tirlens_worker.facts import Span
 
-_SUFFIXES = {".md": "markdown", ".sarif": "sarif", ".json": "json"}
+SUFFIXES = {".md": "markdown", ".sarif": "sarif", ".json": "json"}
 _STYLES = {"faster": "green", "unsure": "yellow"}
 _MAX_CALL = 60
 _WORDS = {
@@ -88,15 +88,15 @@ class ChangeReport:
         return f"{said} {self.base}{above}; {len(self.uncompared) or 'none'} not compared"
 
 
-def format_of(path: str) -> str:
-    """The format for a file of this name.
+def format_of(path: str, formats: Mapping[str, str] = SUFFIXES) -> str:
+    """The one of `formats`, by suffix, for a file of this name.
 
     Raises:
         UsageError: no format has this suffix.
     """
-    kind = _SUFFIXES.get(Path(path).suffix.lower())
+    kind = formats.get(Path(path).suffix.lower())
     if kind is None:
-        raise UsageError(f"--write {path}: the name must end in {', '.join(_SUFFIXES)}")
+        raise UsageError(f"--write {path}: the name must end in {', '.join(formats)}")
     return kind
 
 
@@ -110,7 +110,10 @@ def write(out: TextIO, report: ChangeReport, kind: str, color: bool | None) -> N
         out.write(_markdown(report))
     elif kind == "github":
         _print_table(console(out, color), report)
-        out.writelines(_annotation(change) for change in report.refused)
+        out.writelines(
+            annotation(change.path, _annotated_span(change), explanation(change))
+            for change in report.refused
+        )
     else:
         _print_table(console(out, color), report)
 
@@ -206,7 +209,12 @@ def _dram(change: Change) -> str:
 
 
 def _growth_text(growth: float | None, change: Change) -> str:
-    if growth is None or "other-work" in change.verdicts or abs(growth) < 5e-4:
+    return "" if "other-work" in change.verdicts else growth_text(growth)
+
+
+def growth_text(growth: float | None) -> str:
+    """`` (+5%)``; empty for a growth that is not known, or too small to show."""
+    if growth is None or abs(growth) < 5e-4:
         return ""
     return f" ({'+' if growth > 0 else '-'}{labels.percent(abs(growth))})"
 
@@ -224,17 +232,17 @@ def _print_table(out: Console, report: ChangeReport) -> None:
     for change in report.changes:
         name = f"{_location(change)} {change.name}" if files else change.name
         style = "red" if change in refused else _STYLES.get(change.verdicts[0], "")
-        cells = map(_one_line, (name, change.device_id, *_row(change)))
+        cells = map(one_line, (name, change.device_id, *_row(change)))
         table.add_row(*map(Text, cells), style=style)
     out.print(table)
     out.print(Text(report.summary, style="bold red" if refused else "bold green"))
     for change in refused:
         place = places.place(change.path, _annotated_span(change))
-        text = _one_line(f"{place}: {explanation(change)}")
+        text = one_line(f"{place}: {explanation(change)}")
         out.print(Text(text), soft_wrap=True)
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """`text` on one line: a second one could be a command of GitHub's workflows."""
     return " ".join(text.split())
 
@@ -285,11 +293,9 @@ def _rule_id(change: Change, report: ChangeReport) -> str:
     return change.verdicts[0] if report.limits else "over-budget"
 
 
-def _annotation(change: Change) -> str:
+def annotation(path: str, span: Span, message: str) -> str:
     """A command of GitHub's workflows, which shows a message at the line in the pull request."""
-    message = explanation(change)
-    path = _command_text(change.path).replace(",", "%2C").replace(":", "%3A")
-    span = _annotated_span(change)
+    path = _command_text(path).replace(",", "%2C").replace(":", "%3A")
     if isinstance(span, CellSpan):
         # The lines of a cell are no lines of the file.
         place, message = f"file={path}", f"{places.line(span)}: {message}"
@@ -299,7 +305,7 @@ def _annotation(change: Change) -> str:
 
 
 def _command_text(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _json(report: ChangeReport) -> dict[str, Any]:

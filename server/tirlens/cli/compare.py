@@ -1,4 +1,5 @@
-"""``tirlens compare``: kernels on other devices, with other arguments, or before a change."""
+"""``tirlens compare``: kernels on other devices, with other arguments, or before a change, and
+measured runs."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tirlens import array_words
-from tirlens.cli import base_comparison, file_analysis, outcome
+from tirlens.cli import base_comparison, file_analysis, measured_comparison, outcome
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.variants import Variant, variants_json
@@ -25,10 +26,20 @@ _Row = tuple[str, list[KernelReport | None]]
 
 def execute(arguments: argparse.Namespace) -> int:
     """Compare what the options name, and give the exit status."""
+    if arguments.measured or arguments.measured_base:
+        return measured_comparison.execute(arguments)
+    if arguments.each:
+        raise UsageError("--each needs --measured OLD NEW")
+    if not arguments.files:
+        raise UsageError("compare needs a FILE with kernels, or --measured OLD NEW")
+    if arguments.format == "csv":
+        raise UsageError("--format csv needs --measured OLD NEW")
     if arguments.base is not None:
         return base_comparison.execute(arguments)
     if (len(arguments.device) > 1) == (len(arguments.call) > 1):
-        raise UsageError("compare needs two or more --device, two or more --call, or --base GITREV")
+        raise UsageError(
+            "compare needs two or more --device, two or more --call, --base GITREV or --measured"
+        )
     if arguments.fail_above or arguments.write or arguments.format in ("sarif", "github"):
         raise UsageError("--fail-above, --write and these formats need --base GITREV")
     if arguments.allow_uncompared:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -13,9 +12,9 @@ from rich.console import Console
 from tirlens.cli import measured_operations
 from tirlens.cli.errors import UsageError
 from tirlens.cli.outcome import print_note
-from tirlens.cli.output import ShowProgress, console, progress, stream, write_json
+from tirlens.cli.output import console, progress, stream, write_json
 from tirlens.cli.rows import selection
-from tirlens.ide import labels
+from tirlens.cli.trace_reading import PROBLEM_LINES, reading
 from tirlens.measured.performance import performances
 from tirlens.measured.reader import find_reader
 from tirlens.measured.report import MeasuredReport
@@ -23,9 +22,6 @@ from tirlens.measured.trace import Trace, read_trace
 from tirlens.measured.trace_file import TraceError, open_trace
 
 _SOURCE_SUFFIXES = (".py", ".ipynb")
-_PROGRESS_INTERVAL_S = 0.2
-# More are summed in one line.
-_PROBLEM_LINES = 20
 
 
 class Part(NamedTuple):
@@ -114,33 +110,19 @@ def _read(paths: Sequence[Path]) -> tuple[list[Trace], list[TraceError]]:
     with progress() as show:
         for path in paths:
             try:
-                traces.append(read_trace(path, _reading(path, show)))
+                traces.append(read_trace(path, reading(path, show)))
             except TraceError as error:
                 errors.append(error)
     return traces, errors
 
 
-def _reading(path: Path, show: ShowProgress) -> Callable[[int, int], None]:
-    """Progress of a file, shown a few times a second."""
-    last_s = 0.0
-
-    def report(done: int, size: int) -> None:
-        nonlocal last_s
-        now_s = time.monotonic()
-        if now_s - last_s >= _PROGRESS_INTERVAL_S:
-            last_s = now_s
-            show(f"{path}: {labels.bytes_(done)} of {labels.bytes_(size)}")
-
-    return report
-
-
 def _print_problems(traces: Sequence[Trace]) -> bool:
     """Print the rows that are not read on standard error; whether there are any."""
     for trace in traces:
-        for problem in trace.problems[:_PROBLEM_LINES]:
+        for problem in trace.problems[:PROBLEM_LINES]:
             print_note(f"{problem.position.path}:{problem.position.row}: {problem.message}")
-        if len(trace.problems) > _PROBLEM_LINES:
-            print_note(f"{trace.path}: {len(trace.problems) - _PROBLEM_LINES:,} more such rows")
+        if len(trace.problems) > PROBLEM_LINES:
+            print_note(f"{trace.path}: {len(trace.problems) - PROBLEM_LINES:,} more such rows")
     return any(trace.problems for trace in traces)
 
 

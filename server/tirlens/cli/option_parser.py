@@ -13,7 +13,7 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # p
 
 FORMATS = ("table", "json", "csv", "markdown", "sarif")
 SHELLS = ("bash", "zsh", "fish", "tcsh")
-COMPARISONS = ("table", "json", "markdown", "sarif", "github")
+COMPARISONS = ("table", "json", "csv", "markdown", "sarif", "github")
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -116,8 +116,33 @@ def _lower(commands: Commands) -> None:
 
 
 def _compare(commands: Commands) -> None:
-    parser = commands.add_parser("compare", help="kernels on several devices, calls or revisions")
-    _analysis(parser)
+    parser = commands.add_parser(
+        "compare", help="kernels on several devices, calls or revisions, or two measured runs"
+    )
+    _analysis(parser, "*")
+    parser.add_argument(
+        "--measured",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="TRACE",
+        help="two measured runs, operation by operation: OLD NEW, each a trace or a folder with "
+        "the traces of several runs; with --measured-base the traces of NEW",
+    )
+    parser.add_argument(
+        "--measured-base",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="TRACE",
+        help="traces of the runs before, or folders with them: the baseline of a gate",
+    )
+    parser.add_argument(
+        "--each",
+        action="store_true",
+        help="with --measured: a row for each execution, aligned by its order, instead of one row "
+        "for all executions of an operation",
+    )
     parser.add_argument(
         "--base",
         metavar="GITREV",
@@ -128,15 +153,16 @@ def _compare(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="LIMIT",
-        help="with --base: end with status 3 where a kernel takes more than before by more than "
-        "this: 5%% of its time and DRAM traffic, time=5%%, dram=2%%; or where it has no figures "
-        "any more",
+        help="with --base or --measured: end with status 3 where a kernel takes more than before "
+        "by more than this: 5%% of its time and DRAM traffic, time=5%%, dram=2%%; or where it has "
+        "no figures any more. Measured times must differ by more than their spread, too",
     )
     parser.add_argument(
         "--allow-uncompared",
         action="store_true",
         help="with --fail-above: do not fail for kernels that cannot be compared, because they "
-        "have no figures on either side or their calls have nothing in common",
+        "have no figures on either side or their calls have nothing in common, or of which the "
+        "measured baseline has nothing",
     )
     parser.add_argument("--format", choices=COMPARISONS, default="table")
     parser.add_argument(
@@ -144,7 +170,8 @@ def _compare(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="with --base: also write this .md, .sarif or .json",
+        help="with --base or --measured: also write this .md, .sarif or .json; .csv of measured "
+        "runs",
     )
 
 
@@ -251,8 +278,8 @@ def _completion(commands: Commands) -> None:
     parser.add_argument("--output", metavar="FILE", help="write the script here")
 
 
-def _analysis(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a file, a folder or a pattern")
+def _analysis(parser: argparse.ArgumentParser, files: str = "+") -> None:
+    parser.add_argument("files", nargs=files, metavar="FILE", help="a file, a folder or a pattern")
     _selection(parser)
     parser.add_argument(
         "--lower",

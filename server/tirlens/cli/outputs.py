@@ -26,10 +26,11 @@ _SIGNATURES = {
     "capture": re.compile(r'\{"schema_version": \d+,\n "device": "'),
     "device": re.compile(r'(# No two runs .*\n)?extends = "(.|\n)*measured on this machine, '),
     "result": re.compile(
-        r'\{\s*"schema_version": \d+,\s*"(device": \{|variants": \[)'
+        r'\{\s*"schema_version": \d+,\s*"(device": \{|variants": \[|measured": \{)'
         r'|\{\s*"\$schema": "https://json.schemastore.org/sarif-(.|\n)*"name": "(?i:tirlens)"'
         r"|<!DOCTYPE html>(.|\n)*<title>TIRLens: "
         r"|file,kernel,call,device,id,depth,line,"
+        r"|operation,kind,grid,block,arguments,relation,"
         r"|ID,Total %,Bound,OP Code,Device Time,"
         r"|\*\*TIRLens:\*\* |## .+\n\n`[^`\n]+:\d+`\n\n\*\*"
         r"| ?kernel +(device +call|time +band) +"
@@ -104,7 +105,7 @@ def _inputs(arguments: argparse.Namespace) -> Iterator[Path]:
     if arguments.command == "capture":
         # What it records is added to the file that it reads.
         return
-    for option in ("files", "file", "device", "id", "append"):
+    for option in ("files", "file", "device", "id", "append", "measured", "measured_base"):
         named = getattr(arguments, option, None) or ()
         names: Iterable[str] = [named] if isinstance(named, str) else named
         yield from map(Path, names)

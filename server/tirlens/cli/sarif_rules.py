@@ -18,6 +18,7 @@ from tirlens.advice import rules
 from tirlens.ide.terms import SITE
 
 _MAX_CHARACTERS = 1024
+_MEASURED = "ci/#measured-baselines"
 _GATE, _ARGUMENTS, _PROBLEMS = "ci/", "arguments/", "install/"
 
 #: Summary, explanation and page of each rule that is no advice.
@@ -68,6 +69,27 @@ _OTHERS: Mapping[str, tuple[str, str, str]] = {
             "the change is not known."
         ),
         _GATE,
+    ),
+    "measured-slower": (
+        "A measured operation is slower",
+        (
+            "The measured time of an execution has grown by more than the limit, and by more than "
+            "the spread of the runs."
+        ),
+        _MEASURED,
+    ),
+    "measured-more-dram": (
+        "A measured operation moves more DRAM bytes",
+        "The counted DRAM bytes have grown by more than the limit, and it is not faster.",
+        _MEASURED,
+    ),
+    "measured-uncompared": (
+        "A measured operation cannot be compared with the baseline",
+        (
+            "The baseline does not have the operation, is of another device or of arguments of "
+            "other sizes, or the spread of its times is not known."
+        ),
+        _MEASURED,
     ),
     "needs-bindings": (
         "A kernel needs arguments",
