@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import math
+import re
 
 # A year: what is longer is a time stamp or no time at all.
 _LONGEST_S = 3.2e7
 
+_EXCHANGED = str.maketrans(",.", ".,")
+_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?$")
 
-def number_of(text: str) -> float:
+
+def number_of(text: str, decimal_comma: bool = False) -> float:
     """A finite number, with or without separators of thousands.
+
+    Parameters
+    ----------
+    text
+        The number.  A comma that does not separate three digits is an error, not a separator.
+    decimal_comma
+        The program wrote it in a locale with a comma for decimals and points for thousands.
 
     Raises
     ------
     ValueError
         It is none; the text says why.
     """
+    digits = text.strip()
+    if decimal_comma:
+        digits = digits.translate(_EXCHANGED)
+    if _GROUPED.match(digits):
+        digits = digits.replace(",", "")
     try:
-        value = float(text.strip().replace(",", ""))
+        value = float(digits)
     except ValueError:
         raise ValueError(f"{_shortened_repr(text)} is no number") from None
     if not math.isfinite(value):

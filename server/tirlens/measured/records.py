@@ -86,7 +86,8 @@ class Operation:
     attributes
         Words of the trace, such as the math fidelity, by their names there.
     counters
-        Hardware counters by their names in the trace, in SI base units.
+        Hardware counters by their names in the trace, in SI base units; percentages are from 0 to
+        100.
     """
 
     name: str
@@ -132,6 +133,36 @@ class Signpost:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceLine:
+    """Counters of one line of a kernel's source, or of one instruction of its machine code.
+
+    Attributes
+    ----------
+    kernel
+        The kernel's name; the rows of one execution follow each other.
+    text
+        The line or the instruction, as the trace has it.
+    file, line
+        Of the source, where the trace says them.
+    address
+        Of the instruction; None for a line of source.
+    counters
+        By their names in the trace, as `Operation.counters`.
+    attributes
+        Words of the trace, such as the memory that the instruction accesses.
+    """
+
+    kernel: str
+    position: Position
+    text: str
+    file: str | None = None
+    line: int | None = None
+    address: int | None = None
+    counters: Mapping[str, float] = field(default_factory=dict[str, float])
+    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
 class MeasuredDevice:
     """A device of the trace: `device` as operations name it, and what the trace says of it."""
 
@@ -149,4 +180,4 @@ class Problem:
     message: str
 
 
-Record: TypeAlias = Operation | Signpost | MeasuredDevice | Problem
+Record: TypeAlias = Operation | SourceLine | Signpost | MeasuredDevice | Problem

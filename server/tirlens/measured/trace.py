@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tirlens.measured.reader import reader_of
-from tirlens.measured.records import MeasuredDevice, Operation, Problem, Signpost
+from tirlens.measured.records import MeasuredDevice, Operation, Problem, Signpost, SourceLine
 from tirlens.measured.trace_file import open_trace
 
 
@@ -21,6 +21,7 @@ class Trace:
     signposts: tuple[Signpost, ...]
     devices: tuple[MeasuredDevice, ...]
     problems: tuple[Problem, ...]
+    source_lines: tuple[SourceLine, ...] = ()
 
 
 def read_trace(path: Path, progress: Callable[[int, int], None] = lambda done, size: None) -> Trace:
@@ -42,6 +43,7 @@ def read_trace(path: Path, progress: Callable[[int, int], None] = lambda done, s
     signposts: list[Signpost] = []
     devices: list[MeasuredDevice] = []
     problems: list[Problem] = []
+    source_lines: list[SourceLine] = []
     for record in reader.records(file):
         match record:
             case Operation():
@@ -52,6 +54,8 @@ def read_trace(path: Path, progress: Callable[[int, int], None] = lambda done, s
                 devices.append(record)
             case Problem():
                 problems.append(record)
+            case SourceLine():
+                source_lines.append(record)
     return Trace(
         path,
         reader.format_name,
@@ -59,4 +63,5 @@ def read_trace(path: Path, progress: Callable[[int, int], None] = lambda done, s
         tuple(signposts),
         tuple(devices),
         tuple(problems),
+        tuple(source_lines),
     )
