@@ -36,6 +36,8 @@ def test_executions_of_one_launch_are_one_group() -> None:
         replace(LAUNCH, inputs=(Tensor((8,)),)),
         replace(LAUNCH, outputs=(Tensor((8,)),)),
         replace(LAUNCH, kind="host"),
+        replace(LAUNCH, attributes={"file": "a.py", "call": "f(2)"}),
+        replace(LAUNCH, attributes={"bindings": "M=2"}),
     ],
 )
 def test_another_launch_is_another_group(other: Operation) -> None:

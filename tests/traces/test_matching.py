@@ -172,6 +172,16 @@ def test_threads_before_lowering_are_no_contradiction() -> None:
 TABLE = {"file": "kernels/gemm.py", "kernel": "matmul", "call": "matmul(1024)"}
 
 
+def test_assumed_arguments_neither_fit_nor_are_they_excluded() -> None:
+    assumed = Candidate("b.py", report(call="f(64)", grid=(9,), assumed={"n": "64"}))
+    found = match(measured(**LAUNCH), GEMM, assumed)
+    assert isinstance(found, Ambiguous)
+    assert found.titles == ("gemm.py: matmul(1024)", "b.py: f(64), arguments assumed")
+    found = match(measured(**LAUNCH), Candidate("gemm.py", report(call_source="assumed")))
+    assert isinstance(found, Ambiguous)
+    assert "its arguments are assumed" in found.reason
+
+
 @pytest.mark.parametrize(
     ("attributes", "path", "outcome"),
     [
@@ -201,7 +211,7 @@ KERNELS = st.builds(
     threads=st.sampled_from([128, 256, None]),
     shared_bytes=st.sampled_from([0, 1024, None]),
     shapes=st.sampled_from([((8, 8), (8, 8)), ((8, 8), (16, 8)), (None, (8, 8))]),
-    call_source=st.sampled_from(["call-site", "captured"]),
+    call_source=st.sampled_from(["call-site", "captured", "assumed"]),
     launch_facts=st.sampled_from(["source", "lowered"]),
     flop=st.sampled_from([1, 2]),
 )

@@ -98,7 +98,9 @@ def options_of(arguments: argparse.Namespace) -> Options:
         bindings=dict(_binding(item) for item in arguments.bind),
         calls=tuple(arguments.call),
         kernels=tuple(arguments.kernel),
+        force_device=getattr(arguments, "force_device", False),
         by_launches=getattr(arguments, "by_launches", False),
+        all_calls=getattr(arguments, "all_calls", False),
         advice=arguments.advice,
     )
 
@@ -351,7 +353,9 @@ async def _trace_file(
         return replace(untraced, result=Result(1, problems=(problem,)))
     interpreter = replace(interpreter, variables=project.environment)
     devices = [
-        replace(options, device=device, force_device=len(arguments.device) > 1)
+        replace(
+            options, device=device, force_device=options.force_device or len(arguments.device) > 1
+        )
         for device in arguments.device or [None]
     ]
     lowered_for = devices if _lowers(arguments, project) else []

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TextIO
 
 from rich.console import Console
 
-from tirlens.cli import measured_operations
+from tirlens.cli import matched_report, measured_operations
 from tirlens.cli.errors import UsageError
 from tirlens.cli.outcome import print_note
 from tirlens.cli.output import console, progress, stream, write_json
@@ -31,7 +31,10 @@ class Part(NamedTuple):
     data: Callable[[MeasuredReport, argparse.Namespace], dict[str, Any]]
 
 
-PARTS: tuple[Part, ...] = (Part(measured_operations.show, measured_operations.data),)
+PARTS: tuple[Part, ...] = (
+    Part(measured_operations.show, measured_operations.data),
+    Part(matched_report.show, matched_report.data),
+)
 """The parts in their order on the page; each file with a part has a `show` and a `data`."""
 
 

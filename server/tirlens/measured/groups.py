@@ -17,7 +17,10 @@ MOST_GROUPS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What executions of one group have in common; None is what the trace does not say."""
+    """What executions of one group have in common; None is what the trace does not say.
+
+    `call` has file, call and sizes, where the trace is a table that names them.
+    """
 
     name: str
     kind: OperationKind
@@ -27,6 +30,7 @@ class Identity:
     shared_bytes: int | None
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    call: tuple[str | None, ...]
 
 
 def identity_of(operation: Operation) -> Identity:
@@ -40,6 +44,7 @@ def identity_of(operation: Operation) -> Identity:
         operation.shared_bytes,
         operation.inputs,
         operation.outputs,
+        tuple(operation.attributes.get(name) for name in ("file", "call", "bindings")),
     )
 
 

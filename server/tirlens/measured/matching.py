@@ -41,11 +41,17 @@ class Candidate:
         return self.report.sequence or (self.report.launch,)
 
     @property
+    def is_assumed(self) -> bool:
+        """Whether arguments or sizes are assumed: the launch of an execution may be another."""
+        return bool(self.report.assumed) or self.report.call_source == "assumed"
+
+    @property
     def title(self) -> str:
         """``gemm.py: matmul(4096, 4096, 4096)``, with the sizes of dynamic dimensions."""
         report = self.report
         sizes = ", ".join(f"{name}={size}" for name, size in report.bindings.items())
-        return f"{self.path}: {report.call or report.definition}" + (sizes and f" with {sizes}")
+        found = f"{self.path}: {report.call or report.definition}" + (sizes and f" with {sizes}")
+        return f"{found}, arguments assumed" if self.is_assumed else found
 
 
 @dataclass(frozen=True)
@@ -182,7 +188,8 @@ class Matcher:
             return Ambiguous(group, tuple(item.title for item in fitting), reason)
         if named:
             known = ", ".join(item.report.call for item in named[:_MOST_NAMED])
-            return Unmatched(group, f"it was called as {call}; analysed: {known}", True)
+            reason = f"it was called as {call}, which --call gives; analysed: {known}"
+            return Unmatched(group, reason, True)
         unknown = self._unanalysed.get(name, ())
         if unknown:
             return Unmatched(group, unknown[0].title, True)
@@ -208,7 +215,9 @@ class _Trial:
                 f"it is launch {number + 1} of its function, which launches {launched}"
             )
             return cls(candidate, number, tuple(equal), tuple(different))
-        if number is None and len(launches) > 1:
+        if candidate.is_assumed:
+            comparisons = []
+        elif number is None and len(launches) > 1:
             comparisons = [_compare_arguments(group, candidate)]
         else:
             launch = launches[number or 0]
@@ -321,7 +330,11 @@ def _explain(
     if fitting:
         return Ambiguous(group, titles, "these kernels have its name and cannot be excluded")
     if len(titles) == 1 and possible:
-        lacks = "the trace has neither its grid and block nor its arguments"
+        lacks = (
+            "its arguments are assumed, and --call gives them"
+            if possible[0].candidate.is_assumed
+            else "the trace has neither its grid and block nor its arguments"
+        )
         return Ambiguous(group, titles, f"only its name fits: {lacks}")
     if titles:
         return Ambiguous(group, titles, "only their names fit")

@@ -11,7 +11,7 @@ from typing import Any
 from tirlens import array_words
 from tirlens.hardware import Device
 from tirlens.pipeline.device_choice import choose_device
-from tirlens.pipeline.options import Options
+from tirlens.pipeline.options import MOST_CALLS, Options
 from tirlens.pipeline.problem_size import with_one_problem
 from tirlens.source import Reach
 from tirlens.source.source_file import KernelSource, SourceFile
@@ -139,6 +139,9 @@ def _candidates(
                 expression = array_words.expand(call)
                 yield CallCandidate(expression, "option", kernel.span, required=True)
         return
+    if options.all_calls:
+        yield from _all_calls(kernel, bindings)
+        return
     required = [item for item in kernel.candidates if item.required]
     yield from required
     fitting = {name: size for name, size in bindings.items() if name in kernel.parameters}
@@ -154,6 +157,17 @@ def _candidates(
             if item.source == "captured":
                 item = replace(item, assumed={})
             yield replace(item, expression=with_arguments(item.expression, kernel, fitting))
+
+
+def _all_calls(kernel: KernelSource, bindings: Mapping[str, int]) -> Iterator[CallCandidate]:
+    """The distinct calls of a kernel, all of which are wanted where there are several."""
+    fitting = {name: size for name, size in bindings.items() if name in kernel.parameters}
+    distinct: dict[str, CallCandidate] = {}
+    for item in kernel.candidates:
+        expression = with_arguments(item.expression, kernel, fitting)
+        distinct.setdefault(expression, replace(item, expression=expression, assumed={}))
+    found = list(distinct.values())[:MOST_CALLS]
+    yield from (replace(item, required=len(found) > 1) for item in found)
 
 
 def with_arguments(expression: str, kernel: KernelSource, values: Mapping[str, int]) -> str:

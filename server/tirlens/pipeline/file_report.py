@@ -180,8 +180,10 @@ def _candidates(
     ]
     if options.by_launches:
         found = [candidate for candidate in found if candidate.source == "captured"]
-    elif found:
+    elif found and not options.all_calls:
         found = found[:1]
+    elif found:
+        found = list({tuple(sorted(one.bindings.items())): one for one in reversed(found)}.values())
     return found or [CallCandidate(facts.call, facts.call_source)]
 
 

@@ -10,6 +10,8 @@ from tirlens.budget import NO_BUDGET, Budget
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 from tirlens.source.source_file import KernelSource
 
+MOST_CALLS = 32
+
 
 @dataclass(frozen=True)
 class Options:
@@ -18,7 +20,8 @@ class Options:
     `device` is an id or a path, which `force_device` puts before directives and the project
     (where devices are compared).  `calls` restrict the analysis to the kernels that they call;
     `kernels` to the names given, `*` and `?` as in file names.  `by_launches` restricts it
-    to captured calls, and asks for all of them.  `lower` asks for the second tier.
+    to captured calls, and asks for all of them; `all_calls` asks for every call that is known, at
+    most `MOST_CALLS` of a kernel.  `lower` asks for the second tier.
     """
 
     device: str | None = None
@@ -28,6 +31,7 @@ class Options:
     kernels: tuple[str, ...] = ()
     time_limit_s: float = DEFAULT_TIMEOUT_S
     by_launches: bool = False
+    all_calls: bool = False
     advice: bool = True
     lower: bool = True
     project: Settings = field(default_factory=Settings)

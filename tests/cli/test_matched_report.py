@@ -1,0 +1,146 @@
+"""``tirlens report FILE.py --measured TRACE``: measured kernels beside those of the files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tirlens.cli import execute_here
+from tirlens.cli.option_parser import parse
+from tirlens.cli.workspace_matches import WorkspaceMatches, match_workspace
+from tirlens.measured.performance import performances
+from tirlens.measured.records import MeasuredDevice, Operation, Position
+from tirlens.measured.report import MeasuredReport
+from tirlens.measured.trace import Trace
+
+pytestmark = pytest.mark.slow
+KERNELS = """
+from tvm.script import tirx as T
+
+
+def scale(rows, columns=128, factor=2):
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((rows * columns,), "float32")):
+        for i in T.thread_binding(rows, thread="blockIdx.x"):
+            for j in T.thread_binding(128, thread="threadIdx.x"):
+                for k in range(columns // 128):
+                    A[i * columns + k * 128 + j] = A[i * columns + k * 128 + j] * T.float32(factor)
+    return main
+
+
+def run():
+    scale(64)
+    scale(1000)
+    scale(1000, columns=1024)
+
+
+@T.prim_func(s_tir=True)
+def two(A: T.Buffer((4096,), "float32")):
+    for i in T.thread_binding(32, thread="blockIdx.x"):
+        for j in T.thread_binding(128, thread="threadIdx.x"):
+            A[i * 128 + j] = A[i * 128 + j] + T.float32(1)
+    for i in T.thread_binding(16, thread="blockIdx.x"):
+        for j in T.thread_binding(256, thread="threadIdx.x"):
+            A[i * 256 + j] = A[i * 256 + j] * T.float32(2)
+"""
+HEADER = "file,kernel,call,measured_device,measured_s\n"
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "pyproject.toml").write_text("")
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNELS)
+    monkeypatch.chdir(tmp_path)
+    return Path("kernels.py")
+
+
+def launch(name: str, grid: int, block: int, time_s: float, **fields: Any) -> Operation:
+    return Operation(
+        name, Position("t", 2), device="0", time_s=time_s,
+        grid=(grid, 1, 1), block=(block, 1, 1), **fields,
+    )  # fmt: skip
+
+
+def matches(kernels: Path, python: Path, *operations: Operation) -> WorkspaceMatches:
+    devices = (MeasuredDevice("0", "NVIDIA A100-SXM4-80GB"),)
+    trace = Trace(Path("t"), "made", operations, (), devices, ())
+    report = MeasuredReport((trace,), tuple(performances(operations)), (kernels,))
+    arguments = parse(["report", "--python", str(python), str(kernels), "--measured"])
+    return match_workspace(report, arguments)
+
+
+def test_launches_are_matched_with_the_call_that_has_their_grid(
+    kernels: Path, tvm_python: Path
+) -> None:
+    found = matches(
+        kernels,
+        tvm_python,
+        launch("main_kernel", 64, 128, 3e-6),
+        launch("main_kernel", 1000, 128, 4e-6),
+        launch("main_kernel", 500, 128, 5e-6),
+        launch("two_kernel", 32, 128, 6e-6),
+        launch("two_kernel_1", 16, 256, 7e-6),
+        launch("two_kernel_1", 32, 128, 8e-6),
+        launch("ampere_sgemm_128x64", 64, 128, 9e-6),
+    )
+    matched = {(one.match.candidate.report.call, one.match.number) for one in found.matched}
+    assert matched == {("scale(64)", 0), ("two", 0), ("two", 1)}
+    assert {one.device_id for one in found.matched} == {"a100-80-sxm"}
+    both = [one for one in found.matched if one.match.candidate.report.name == "two"]
+    whole = both[0].match.candidate.report
+    assert sum(one.predicted_s or 0 for one in both) == pytest.approx(whole.time_s)
+    (ambiguous,) = found.ambiguous
+    assert ambiguous.titles == (
+        "kernels.py: scale(1000)", "kernels.py: scale(1000, columns=1024)",
+    )  # fmt: skip
+    reasons = {one.group.time.total: one.reason for one in found.unmatched}
+    assert "its grid is 500x1x1, not 64x1x1 as kernels.py: scale(64)" in reasons[5e-6]
+    assert "its grid is 32x1x1, not 16x1x1" in reasons[8e-6]
+    assert reasons[9e-6] == "no kernel of the files has this name"
+
+
+def test_a_table_is_matched_by_its_calls(
+    kernels: Path, tvm_python: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("times.csv").write_text(
+        HEADER + 'kernels.py,scale,"scale(1000, columns=1024)",NVIDIA A100-SXM4-80GB,6e-6\n'
+        "kernels.py,scale,scale(9),NVIDIA A100-SXM4-80GB,6e-6\n"
+    )
+    command = ["report", "kernels.py", "times.csv", "--python", str(tvm_python)]
+    assert execute_here([*command, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (kernel,) = document["kernels"]
+    assert kernel["kernel"]["call"] == "scale(1000, columns=1024)"
+    assert kernel["device_id"] == "a100-80-sxm"
+    assert kernel["ratio"] == pytest.approx(kernel["predicted_s"] / 6e-6)
+    assert kernel["roofline_time_s"] <= kernel["predicted_s"]
+    assert "it was called as scale(9)" in document["unmatched"][0]["reason"]
+    assert execute_here(command) == 0
+    text = capsys.readouterr().out
+    assert "Not matched: 1" in text
+    assert "50% of the time of all kernels" in text
+
+
+def test_a_kernel_with_assumed_arguments_cannot_be_excluded(
+    kernels: Path, tvm_python: Path
+) -> None:
+    other = Path("other.py")
+    other.write_text(KERNELS.partition("def run")[0].replace("def scale", "def shift"))
+    devices = (MeasuredDevice("0", "NVIDIA A100-SXM4-80GB"),)
+    operations = (launch("main_kernel", 64, 128, 3e-6),)
+    report = MeasuredReport(
+        (Trace(Path("t"), "made", operations, (), devices, ()),),
+        tuple(performances(operations)),
+        (kernels, other),
+    )
+    command = ["report", "--python", str(tvm_python), "--measured", "kernels.py"]
+    found = match_workspace(report, parse(command))
+    assert not found.matched
+    (ambiguous,) = found.ambiguous
+    assert ambiguous.titles[0] == "kernels.py: scale(64)"
+    assert ambiguous.titles[1].startswith("other.py: shift(")
+    assert ambiguous.titles[1].endswith(", arguments assumed")
