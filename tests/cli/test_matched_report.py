@@ -69,7 +69,7 @@ def matches(kernels: Path, python: Path, *operations: Operation) -> WorkspaceMat
     devices = (MeasuredDevice("0", "NVIDIA A100-SXM4-80GB"),)
     trace = Trace(Path("t"), "made", operations, (), devices, ())
     report = MeasuredReport((trace,), tuple(performances(operations)), (kernels,))
-    arguments = parse(["report", "--python", str(python), str(kernels), "--measured"])
+    arguments = parse(["report", str(kernels), "--python", str(python), "--measured"])
     return match_workspace(report, arguments)
 
 
@@ -137,7 +137,7 @@ def test_a_kernel_with_assumed_arguments_cannot_be_excluded(
         tuple(performances(operations)),
         (kernels, other),
     )
-    command = ["report", "--python", str(tvm_python), "--measured", "kernels.py"]
+    command = ["report", "kernels.py", "--python", str(tvm_python), "--measured"]
     found = match_workspace(report, parse(command))
     assert not found.matched
     (ambiguous,) = found.ambiguous

@@ -98,3 +98,15 @@ def test_a_name_is_no_order_for_a_spreadsheet_or_a_terminal(
         out = capsys.readouterr().out
         assert "\x1b" not in out
         assert form == "table" or ",=1+1" not in out
+
+
+def test_files_may_stand_before_and_after_the_option(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = trace.with_name("other.csv")
+    other.write_text(trace.read_text())
+    assert execute_here(["report", str(trace), "--measured", str(other), "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {item["file"] for item in document["traces"]} == {str(trace), str(other)}
+    assert execute_here(["report"]) == 2
+    assert "no file is named" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TextIO
 
 from rich.console import Console
 
+from tirlens.captured.names import is_capture
 from tirlens.cli import matched_report, measured_operations
 from tirlens.cli.errors import UsageError
 from tirlens.cli.outcome import print_note
@@ -40,9 +41,13 @@ PARTS: tuple[Part, ...] = (
 
 def take_traces(arguments: argparse.Namespace) -> list[Path]:
     """The traces among the files of a command; all but files of kernels with ``--measured``."""
+    is_measured = arguments.measured is not None
+    arguments.files += arguments.measured or []
+    if not arguments.files:
+        raise UsageError("no file is named")
     paths = [Path(name) for name in arguments.files]
-    if arguments.measured:
-        return [path for path in paths if path.suffix not in _SOURCE_SUFFIXES]
+    if is_measured:
+        return [path for path in paths if not _has_kernels(path)]
     return [path for path in paths if _is_trace(path)]
 
 
@@ -127,6 +132,11 @@ def _print_problems(traces: Sequence[Trace]) -> bool:
         if len(trace.problems) > PROBLEM_LINES:
             print_note(f"{trace.path}: {len(trace.problems) - PROBLEM_LINES:,} more such rows")
     return any(trace.problems for trace in traces)
+
+
+def _has_kernels(path: Path) -> bool:
+    """Whether a named file or folder is of kernels, or of their captured calls."""
+    return path.suffix in _SOURCE_SUFFIXES or path.is_dir() or is_capture(path)
 
 
 def _is_trace(path: Path) -> bool:

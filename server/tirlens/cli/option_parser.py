@@ -46,7 +46,7 @@ def _analyze(commands: Commands) -> None:
 
 def _report(commands: Commands) -> None:
     parser = commands.add_parser("report", help="the wide table, advice and roofline picture")
-    _analysis(parser)
+    _analysis(parser, "*")
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
     parser.add_argument("--html", metavar="FILE", help="also write a self-contained page")
     _by_launches(parser)
@@ -57,8 +57,10 @@ def _trace_options(parser: argparse.ArgumentParser) -> None:
     """The options of measured operations."""
     parser.add_argument(
         "--measured",
-        action="store_true",
-        help="the files are traces of profilers; a trace is recognised without this option, too",
+        nargs="*",
+        metavar="TRACE",
+        help="traces of profilers; files of kernels beside them are matched with their operations. "
+        "A trace is recognised without this option, too",
     )
     parser.add_argument("--csv", metavar="FILE", help="write the measured operations here as CSV")
 

@@ -34,7 +34,7 @@ _LEAST_IMPORTANT = (
 def execute(arguments: argparse.Namespace) -> int:
     """Analyse, print, write the page if asked, and give the exit status."""
     traces = measured_report.take_traces(arguments)
-    if traces or arguments.measured:
+    if traces or arguments.measured is not None:
         return measured_report.execute(arguments, traces)
     if arguments.format == "csv" or arguments.csv is not None:
         raise file_analysis.UsageError(
