@@ -74,7 +74,8 @@ def _section(group: Mapping[str, Any]) -> str:
         texts = setting.get("enumDescriptions") or setting.get("items", {}).get("enumDescriptions")
         if named:
             rows = zip(named, texts or (), strict=True)
-            parts.append("\n" + "".join(f"* `{value}`: {_plain(text)}\n" for value, text in rows))
+            parts.append("\n")
+            parts += (f"* {f'`{value}`' if value else 'empty'}: {_plain(t)}\n" for value, t in rows)
         in_project = project_name(key.removeprefix(_PREFIX))
         where = f"In `pyproject.toml`: `{in_project}`." if in_project else "In the editor only."
         parts.append(f"\nDefault: {_value(setting['default'])}. {where}\n")

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from tirlens import array_words
 from tirlens.budget import Budget, budget_of
+from tirlens.math_fidelity import fidelity_of
 from tirlens.toml_reader import TomlError, read_in_time, read_toml
 
 DEFAULT_TIMEOUT_S = 20.0
@@ -32,8 +33,10 @@ _VARIABLE = re.compile(r"[A-Za-z0-9_*?]+")
 class Settings:
     """What a user may set; None or empty where nothing is set.
 
-    `device` is an id or the path of a device file, `python` the interpreter that runs the user's
-    code, `calls` and `bindings` are as in a directive.  `timeout_s` limits one file's analysis.
+    `device` is an id or the path of a device file, `math_fidelity` that of matrix products on
+    devices that have several (`tirlens.math_fidelity`), `python` the interpreter that runs the
+    user's code, `calls` and `bindings` are as in a directive.  `timeout_s` limits one file's
+    analysis.
     `min_percentage` is the share of a kernel's time below which a line gets no label. `show` is one
     of `DETAILS`: what the editor displays. Hints end before the column `hint_columns`, lenses have
     at most `lens_characters`, and hints have the change since the last save with `hint_changes`.
@@ -47,6 +50,7 @@ class Settings:
     """
 
     device: str | None = None
+    math_fidelity: str | None = None
     python: str | None = None
     calls: tuple[str, ...] = ()
     bindings: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -154,6 +158,10 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     raise ValueError("must be text")
+
+
+def _fidelity(value: Any) -> str:
+    return fidelity_of(_text(value))
 
 
 def _number(value: Any) -> float:
@@ -266,6 +274,7 @@ def _lens_parts(value: Any) -> tuple[str, ...]:
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "device": _text,
+    "math_fidelity": _fidelity,
     "python": _text,
     "calls": _calls,
     "bindings": _bindings,

@@ -23,6 +23,10 @@ MATMUL = str(EXAMPLES / "matmul_tvm.py")
     [
         (["analyze", "no/such/file.py"], "no such file"),
         (["analyze", MATMUL, "--device", "gtx-1"], "gtx-1"),
+        (
+            ["analyze", MATMUL, "--device", "a100", "--math-fidelity", "HiFi4"],
+            "a100 has no math fidelities",
+        ),
         (["analyze", MATMUL, "--bind", "M"], "NAME=VALUE"),
         (["analyze", MATMUL, "--bind", "M=many"], "NAME=VALUE"),
         (["analyze", MATMUL, "--call", "f("], "--call"),
@@ -56,6 +60,7 @@ def test_wrong_usage_is_told_and_is_status_2(
         ["analyse"],
         ["analyze"],
         ["analyze", MATMUL, "--bad"],
+        ["analyze", MATMUL, "--math-fidelity", "HiFi5"],
         ["analyze", MATMUL, "--min-percentage", "-1"],
         ["analyze", MATMUL, "--min-percentage", "101"],
         ["analyze", MATMUL, "--min-percentage", "nan"],

@@ -77,6 +77,7 @@ def _example(name: str) -> object:
         "minPercentage": 1,
         "hintColumns": 100,
         "lensCharacters": 50,
+        "mathFidelity": "HiFi4",
     }
     return examples.get(name, True)
 

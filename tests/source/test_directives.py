@@ -97,6 +97,33 @@ def test_wrong_payloads(payload: str) -> None:
     assert parse_directive(payload, HERE).error
 
 
+@pytest.mark.parametrize(
+    ("payload", "fidelity"),
+    [
+        ("math-fidelity=HiFi4", "HiFi4"),
+        ("device=wormhole-n150, math-fidelity = hifi3, M=8", "HiFi3"),
+        ("math-fidelity='LoFi'", "LoFi"),
+        ("M=8", None),
+    ],
+)
+def test_math_fidelities(payload: str, fidelity: str | None) -> None:
+    assert parse_directive(payload, HERE).math_fidelity == fidelity
+    first, second = read(above=f"# tirlens: {payload}").kernels
+    assert (first.math_fidelity, second.math_fidelity) == (fidelity, None)
+
+
+@pytest.mark.parametrize("payload", ["math-fidelity=HiFi5", "math-fidelity=", "math-fidelity=2"])
+def test_no_math_fidelity(payload: str) -> None:
+    assert "LoFi, HiFi2, HiFi3, HiFi4" in (parse_directive(payload, HERE).error or "")
+
+
+def test_a_nearer_math_fidelity_counts() -> None:
+    first, second = read(
+        top="# tirlens: math-fidelity=LoFi", inside="# tirlens: math-fidelity=HiFi4"
+    ).kernels
+    assert (first.math_fidelity, second.math_fidelity) == ("HiFi4", "LoFi")
+
+
 def test_a_slip_of_device_is_told_as_one() -> None:
     assert "did you mean device?" in (parse_directive("devise=a30", HERE).error or "")
 

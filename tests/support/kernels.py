@@ -119,19 +119,20 @@ def gemm(
     tile_k: int = 64,
     stages: int = 3,
     threads: int = 128,
+    dtype: str = "float16",
 ) -> KernelFacts:
     buffers = (
-        Buffer("A", "A", "float16", (m, k), is_parameter=True),
-        Buffer("B", "B", "float16", (k, n), is_parameter=True),
+        Buffer("A", "A", dtype, (m, k), is_parameter=True),
+        Buffer("B", "B", dtype, (k, n), is_parameter=True),
         Buffer("C", "C", "float16", (m, n), is_parameter=True),
-        Buffer("As", "A_shared", "float16", (tile_m, tile_k), scope="shared.dyn"),
-        Buffer("Bs", "B_shared", "float16", (tile_k, tile_n), scope="shared.dyn"),
+        Buffer("As", "A_shared", dtype, (tile_m, tile_k), scope="shared.dyn"),
+        Buffer("Bs", "B_shared", dtype, (tile_k, tile_n), scope="shared.dyn"),
         Buffer("Cl", "C_local", "float32", (tile_m, tile_n), scope="local.fragment"),
     )
     row, column, depth = ("*", "by", tile_m), ("*", "bx", tile_n), ("*", "k", tile_k)
     mma = Gemm(
         label="T.gemm(A_shared, B_shared, C_local)",
-        arith=(Arith("mma", "float16", tile_m * tile_n * tile_k, accumulator="float32"),),
+        arith=(Arith("mma", dtype, tile_m * tile_n * tile_k, accumulator="float32"),),
         accesses=(
             Access("As", "read", (0, 0), (tile_m, tile_k), route="mma"),
             Access("Bs", "read", (0, 0), (tile_k, tile_n), route="mma"),

@@ -17,7 +17,7 @@ from tirlens.ide import labels
 
 _KEYS_ABOVE = frozenset(
     {"id", "name", "vendor", "kind", "arch", "features", "aliases", "caveats", "sources"}
-    | {"peaks", "dram", "l2", "llc"}
+    | {"peaks", "fidelities", "dram", "l2", "llc"}
 )
 _LEVELS = {"dram": "DRAM", "llc": "last level cache", "l2": "L2"}
 
@@ -53,7 +53,10 @@ def show(out: Console, device: Device) -> None:
         out.print(Text(f"note: {caveat}", style="yellow"))
     for doubt in doubts(device):
         out.print(Text(f"doubtful: {doubt.key}: {doubt.message}", style="yellow"))
-    for table in (_memory(device, sources), _arithmetic(device, sources), _rest(device, sources)):
+    tables = [_memory(device, sources), _arithmetic(device, sources)]
+    if device.fidelities:
+        tables.append(_fidelities(device, sources))
+    for table in (*tables, _rest(device, sources)):
         out.print()
         out.print(table)
     if sources.texts:
@@ -115,6 +118,22 @@ def _arithmetic(device: Device, sources: _Sources) -> Table:
             labels.quantity(clock, "Hz"),
             sources.mark(*(f"peaks.{name}.{field.name}" for field in fields(peak))),
         )
+    return table
+
+
+def _fidelities(device: Device, sources: _Sources) -> Table:
+    table = _table("matrix units at", "", "data sheet", "sustained", "default", "source")
+    for fidelity, rates in device.fidelities.items():
+        for name, peak in rates.items():
+            prefix = f"fidelities.{fidelity}.{name}"
+            table.add_row(
+                fidelity,
+                name,
+                labels.rate(peak.flop_per_s, "op"),
+                _share(peak.flop_per_s, peak.sustained_fraction, "op"),
+                "yes" if device.peaks.get(name) == peak else "",
+                sources.mark(*(f"{prefix}.{field.name}" for field in fields(peak))),
+            )
     return table
 
 

@@ -95,6 +95,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
     check_timeout(arguments.timeout)
     return Options(
         device=arguments.device[0] if arguments.device else None,
+        math_fidelity=_math_fidelity(arguments),
         bindings=dict(_binding(item) for item in arguments.bind),
         calls=tuple(arguments.call),
         kernels=tuple(arguments.kernel),
@@ -103,6 +104,21 @@ def options_of(arguments: argparse.Namespace) -> Options:
         all_calls=getattr(arguments, "all_calls", False),
         advice=arguments.advice,
     )
+
+
+def _math_fidelity(arguments: argparse.Namespace) -> str | None:
+    """The option ``--math-fidelity``.
+
+    Raises:
+        UsageError: none of the devices that are named has a choice of it.
+    """
+    fidelity: str | None = getattr(arguments, "math_fidelity", None)
+    if fidelity and arguments.device and not any(load(d).fidelities for d in arguments.device):
+        raise UsageError(
+            f"--math-fidelity {fidelity}: {', '.join(arguments.device)} has no math fidelities; "
+            "Tensix devices have them, such as wormhole-n150"
+        )
+    return fidelity
 
 
 def check_timeout(timeout_s: float | None) -> None:

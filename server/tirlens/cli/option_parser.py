@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from tirlens.math_fidelity import PASSES, fidelity_of
 from tirlens.settings import DEFAULT_MIN_PERCENTAGE, DEFAULT_TIMEOUT_S
 from tirlens.version import __version__
 
@@ -284,6 +285,12 @@ def _analysis(parser: argparse.ArgumentParser, files: str = "+") -> None:
     parser.add_argument("files", nargs=files, metavar="FILE", help="a file, a folder or a pattern")
     _selection(parser)
     parser.add_argument(
+        "--math-fidelity",
+        type=_fidelity,
+        metavar="|".join(PASSES),
+        help="passes of the matrix products of Tensix cores; default: what ttnn.matmul chooses",
+    )
+    parser.add_argument(
         "--lower",
         action=argparse.BooleanOptionalAction,
         default=None,
@@ -345,6 +352,13 @@ def _positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
     return value
+
+
+def _fidelity(text: str) -> str:
+    try:
+        return fidelity_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text} {error}") from error
 
 
 def _percentage(text: str) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tirlens.hardware.architecture import ARCHITECTURES, KIB, MIB, Architecture
 from tirlens.hardware.number_ranges import Range
 from tirlens.hardware.spec import Device
+from tirlens.math_fidelity import PASSES
 
 # A rate in a data sheet is rounded to three digits, and rated at a clock that may be rounded too.
 RATE_TOLERANCE = 0.06
@@ -87,6 +88,22 @@ def _common(device: Device) -> Iterator[Doubt]:
     for name, peak in device.peaks.items():
         rate = peak.flop_per_s / device.sm_count / (peak.clock_hz or device.clock_hz)
         yield from _out_of_range({f"peaks.{name}.flop_per_s": rate}, CLASSES.get(name, TENSOR))
+    yield from _fidelities(device)
+
+
+def _fidelities(device: Device) -> Iterator[Doubt]:
+    """Rates whose product with the passes of their fidelity is not that of a single pass."""
+    for fidelity, rates in device.fidelities.items():
+        for name, peak in rates.items():
+            expected = device.fidelities.get("LoFi", {}).get(name)
+            if expected is None:
+                yield Doubt(f"fidelities.{fidelity}.{name}", "has no rate for LoFi")
+            elif abs(peak.flop_per_s * PASSES[fidelity] / expected.flop_per_s - 1) > RATE_TOLERANCE:
+                yield Doubt(
+                    f"fidelities.{fidelity}.{name}.flop_per_s",
+                    f"{peak.flop_per_s:.4g}, where LoFi has {expected.flop_per_s:.4g}: "
+                    f"not 1/{PASSES[fidelity]} of it",
+                )
 
 
 def _out_of_range(

@@ -13,10 +13,21 @@ from tirlens.hardware.microarchitecture import Microarchitecture, architecture_t
 from tirlens.hardware.number_ranges import RANGES
 from tirlens.hardware.spec import Device, Limits, MemoryLevel, Peak
 from tirlens.hardware.toml_file import DeviceError, DeviceTable, number_keys, read_table
+from tirlens.math_fidelity import PASSES
 
 TEXT_KEYS = ("id", "name", "vendor", "kind", "arch")
 LIST_KEYS = ("features", "aliases", "caveats")
-TABLE_KEYS = ("limits", "dram", "l2", "llc", "peaks", "cpu", "microarchitecture", "sources")
+TABLE_KEYS = (
+    "limits",
+    "dram",
+    "l2",
+    "llc",
+    "peaks",
+    "fidelities",
+    "cpu",
+    "microarchitecture",
+    "sources",
+)
 NUMBER_KEYS = (
     "sm_count",
     "clock_hz",
@@ -112,6 +123,7 @@ class _Reader:
             limits=self.limits(),
             microarchitecture=self.microarchitecture(),
             peaks=self.peaks(),
+            fidelities=self.fidelities(),
             dram=self.memory("dram"),
             l2=self.memory("l2"),
             llc=self.memory("llc") if "llc" in self.table else None,
@@ -213,26 +225,55 @@ class _Reader:
         return architecture_table(self.text("arch"), self.text("vendor"))
 
     def peaks(self) -> Mapping[str, Peak]:
+        fidelities = self.fidelities()
         peaks: dict[str, Peak] = {}
         for name, value in self.inner("peaks").items():
-            prefix = f"peaks.{name}."
-            if name not in PEAK_CLASSES:
-                known = ", ".join(sorted(PEAK_CLASSES))
-                raise self.fail(prefix[:-1], f"unknown arithmetic class; known are {known}")
-            if not isinstance(value, dict):
-                raise self.fail(prefix[:-1], "must be a table")
-            table = cast("dict[str, Any]", value)
-            self.check_keys(prefix, table, ("flop_per_s", "sustained_fraction", "clock_hz"))
-            peaks[name] = Peak(
-                flop_per_s=self.number(table, prefix, "flop_per_s"),
-                sustained_fraction=self.number(table, prefix, "sustained_fraction"),
-                clock_hz=self.number(table, prefix, "clock_hz") if "clock_hz" in table else None,
-            )
+            if isinstance(value, str):
+                rate = fidelities.get(value, {}).get(name)
+                if rate is None:
+                    raise self.fail(f"peaks.{name}", f"[fidelities.{value}] has no rate for it")
+                peaks[name] = rate
+            else:
+                peaks[name] = self.peak(f"peaks.{name}.", name, value)
         if "fp32" not in peaks:
             raise self.fail(
                 "peaks.fp32", "missing; every device needs the rate of its scalar cores"
             )
         return peaks
+
+    def peak(self, prefix: str, name: str, value: Any, fidelity: str | None = None) -> Peak:
+        """The rate of an arithmetic class, at a math fidelity where the units have several."""
+        if name not in PEAK_CLASSES:
+            known = ", ".join(sorted(PEAK_CLASSES))
+            raise self.fail(prefix[:-1], f"unknown arithmetic class; known are {known}")
+        if not isinstance(value, dict):
+            raise self.fail(prefix[:-1], "must be a table")
+        table = cast("dict[str, Any]", value)
+        self.check_keys(prefix, table, ("flop_per_s", "sustained_fraction", "clock_hz"))
+        return Peak(
+            flop_per_s=self.number(table, prefix, "flop_per_s"),
+            sustained_fraction=self.number(table, prefix, "sustained_fraction"),
+            clock_hz=self.number(table, prefix, "clock_hz") if "clock_hz" in table else None,
+            fidelity=fidelity,
+        )
+
+    def fidelities(self) -> Mapping[str, Mapping[str, Peak]]:
+        """The rates of the matrix units by math fidelity and arithmetic class."""
+        if "fidelities" not in self.table:
+            return {}
+        rates = self.inner("fidelities")
+        self.check_keys("fidelities.", rates, PASSES)
+        found: dict[str, Mapping[str, Peak]] = {}
+        for name in rates:
+            prefix = f"fidelities.{name}."
+            if not isinstance(rates[name], dict):
+                raise self.fail(prefix[:-1], "must be a table")
+            classes = cast("dict[str, Any]", rates[name])
+            found[name] = {
+                key: self.peak(f"{prefix}{key}.", key, table, name)
+                for key, table in classes.items()
+            }
+        return found
 
     def sources(self) -> Mapping[str, str]:
         given = self.table.get("sources", {})
@@ -246,8 +287,18 @@ class _Reader:
                 if not any(_means(part, name) for name in numbers):
                     raise self.fail(f"sources.{key}", f"{part}: is no number in this file")
         if self.table["kind"] != "gpu":
-            return _sources(self.file)
+            return self.with_sources_of_peaks(_sources(self.file))
         return {**_sources(self.architecture()), **_sources(self.file)}
+
+    def with_sources_of_peaks(self, sources: Mapping[str, str]) -> Mapping[str, str]:
+        """The sources, also of peaks that name a fidelity: those of its rates."""
+        found = dict(sources)
+        for name, fidelity in self.inner("peaks").items():
+            prefix = f"fidelities.{fidelity}.{name}."
+            for key, text in sources.items():
+                if key.startswith(prefix):
+                    found[f"peaks.{name}.{key.removeprefix(prefix)}"] = text
+        return found
 
 
 def _sources(file: DeviceTable) -> dict[str, str]:
@@ -276,10 +327,10 @@ def _means(key: str, name: str) -> bool:
 
 
 def _range_key(full: str) -> str:
-    """Ranges are shared by all peaks, and by the caches of a CPU."""
+    """Ranges are shared by all peaks, at whatever fidelity, and by the caches of a CPU."""
     if full not in RANGES and full.startswith(("cpu.l2.", "cpu.l3.")):
         return "cpu.cache." + full.rsplit(".", 1)[1]
-    if full.startswith("peaks."):
+    if full.startswith(("peaks.", "fidelities.")):
         return "peaks." + full.rsplit(".", 1)[1]
     return full
 

@@ -61,12 +61,14 @@ class Peak:
     """The peak rate of one arithmetic class in operations per second (a multiply-accumulate = 2).
 
     `sustained_fraction` is the measured share that the best long-running kernels reach;
-    `clock_hz` the clock that the datasheet rates it at, None for the device's own.
+    `clock_hz` the clock that the datasheet rates it at, None for the device's own; `fidelity` the
+    math fidelity that it is the rate of, None where the units have only one.
     """
 
     flop_per_s: float
     sustained_fraction: float
     clock_hz: float | None = None
+    fidelity: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ class Device:
     cores and ``tensor.<dtype>`` (``tensor.float16 tensor.bfloat16 tensor.tf32 tensor.float8
     tensor.int8 tensor.float4 tensor.float64``) for the matrix units.  ``tensor.<dtype>.float16`` is
     for products that accumulate in half precision, where their rate is another.
+    `fidelities` has the rates of the matrix units at each math fidelity (`tirlens.math_fidelity`),
+    those in `peaks` are at the fidelity that the vendor's library chooses for the type.
     `microarchitecture` has a meaning for a GPU alone.
     `llc` is a cache between L2 and DRAM (Infinity Cache).  `caveats` are part of every report for
     the device.  `sources` names the source of each number.
@@ -111,7 +115,15 @@ class Device:
     tdp_w: float | None = None  # the power that the sustained rates were measured at
     caveats: tuple[str, ...] = ()
     cpu: CpuCore | None = None  # of a CPU, and of no other device
+    fidelities: Mapping[str, Mapping[str, Peak]] = field(
+        default_factory=dict[str, "Mapping[str, Peak]"]
+    )
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def with_fidelity(self, name: str) -> Device:
+        """The device with its matrix units at a math fidelity; itself if it has no such choice."""
+        rates = self.fidelities.get(name)
+        return self if rates is None else replace(self, peaks={**self.peaks, **rates})
 
     def with_sm_count(self, count: int) -> Device:
         """The device with another number of SMs or cores: arithmetic peaks in proportion.
@@ -119,11 +131,15 @@ class Device:
         The clocks, and the rates of DRAM and of the shared caches, are unchanged.
         """
         ratio = count / self.sm_count
-        peaks = {
-            name: replace(peak, flop_per_s=peak.flop_per_s * ratio)
-            for name, peak in self.peaks.items()
-        }
-        return replace(self, sm_count=count, peaks=peaks)
+
+        def scale(peaks: Mapping[str, Peak]) -> dict[str, Peak]:
+            return {
+                name: replace(peak, flop_per_s=peak.flop_per_s * ratio)
+                for name, peak in peaks.items()
+            }
+
+        fidelities = {name: scale(peaks) for name, peaks in self.fidelities.items()}
+        return replace(self, sm_count=count, peaks=scale(self.peaks), fidelities=fidelities)
 
     @property
     def dram_sector_bytes(self) -> int:

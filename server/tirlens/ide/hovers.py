@@ -182,7 +182,8 @@ def assumptions(report: KernelReport) -> str:
         items.append(f"{code(call_text.readable(report.call))} ({_call_source(report)})")
     if report.bindings:
         items.append(code(", ".join(f"{name}={value}" for name, value in report.bindings.items())))
-    items.append(prose(f"{report.device_name} ({report.device_id})"))
+    fidelity = f", {report.math_fidelity}" if report.math_fidelity else ""
+    items.append(prose(f"{report.device_name} ({report.device_id}{fidelity})"))
     items.append(prose(f"{report.framework} {report.framework_version}"))
     made = f"For {', '.join(items)}."
     guessed = ", ".join(map(code, sizes.assumption_texts(report)))

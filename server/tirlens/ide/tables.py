@@ -86,6 +86,9 @@ def particulars(kernel: KernelReport) -> list[tuple[str, str]]:
         "call": f"{call_text.readable(kernel.call)} ({call_source(kernel)})" if kernel.call else "",
         "assumed": ", ".join(sizes.assumption_texts(kernel)),
         "device": f"{kernel.device_name} ({kernel.device_source or kernel.device_id})",
+        "math fidelity": f"{kernel.math_fidelity} ({kernel.math_fidelity_source})"
+        if kernel.math_fidelity
+        else "",
         "launch": _launch(kernel),
         "arrays": launch.array_transfers(kernel),
         "work": f"{labels.all_work(kernel.operations)}; "

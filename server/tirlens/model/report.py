@@ -182,6 +182,9 @@ class KernelReport:
     ``option``, ``target``, ``schedule``, ``instructions``, ``machine``, ``default``).  `call_site`
     is the place of the call in another file, `launches` how often a captured call was launched.
     `assumed` are the arguments and sizes that nothing gives, as expressions by name.
+    `math_fidelity` is that of the matrix products on a device that has several, and
+    `math_fidelity_source` who chose it (``directive``, ``project``, ``option``, ``default``: the
+    vendor's library, by the types of the operands); None and empty for other kernels and devices.
     `arrays` are those that the kernel takes, and `sizes` the arguments and dynamic dimensions on
     which their shapes depend; empty where that is not known.
     `built` is set for a kernel that a statement builds.  For a version of a schedule, `previous_s`
@@ -205,6 +208,8 @@ class KernelReport:
     call_site: Span | None = None
     launches: int | None = None
     assumed: Mapping[str, str] = field(default_factory=dict[str, str])
+    math_fidelity: str | None = None
+    math_fidelity_source: str = ""
     arrays: tuple[ArrayShape, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     sm_count: int | None = None

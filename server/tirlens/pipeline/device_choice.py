@@ -28,11 +28,15 @@ class DeviceChoice:
         ``machine`` or ``default``.
     problems
         What is wrong with choices that would have taken precedence.
+    fidelity_source
+        Who chose the math fidelity of the device: ``directive``, ``project``, ``option`` or
+        ``default``.
     """
 
     device: Device
     source: str
     problems: tuple[Problem, ...] = ()
+    fidelity_source: str = "default"
 
 
 def choose_devices(
@@ -111,8 +115,25 @@ def _choose(
 ) -> DeviceChoice:
     """Choose a device; `features` are those that the kernels of the text require."""
     choice = _find_choice(kernel, facts, options, is_cpu_schedule, features)
+    choice = _at_fidelity(choice, kernel, options)
     if facts is not None and choice.device.kind == "gpu" and _has_cpu_loops(facts):
         return _with_caveat(choice, _NO_GPU_KERNEL)
+    return choice
+
+
+def _at_fidelity(
+    choice: DeviceChoice, kernel: KernelSource | None, options: Options
+) -> DeviceChoice:
+    """The choice with the math fidelity that a directive, the project or an option names."""
+    named = (
+        (kernel.math_fidelity if kernel else None, "directive"),
+        (options.project.math_fidelity, "project"),
+        (options.math_fidelity, "option"),
+    )
+    for fidelity, source in named:
+        if fidelity is not None:
+            device = choice.device.with_fidelity(fidelity)
+            return replace(choice, device=device, fidelity_source=source)
     return choice
 
 

@@ -12,7 +12,7 @@ from tirlens.ide.notebook_file import NotebookFile
 from tirlens.model.report import CaveatNote, KernelReport
 from tirlens.pipeline.analysis_request import selected_kernels
 from tirlens.pipeline.call_sizes import sizes_of
-from tirlens.pipeline.device_choice import choose_device, choose_devices
+from tirlens.pipeline.device_choice import DeviceChoice, choose_device, choose_devices
 from tirlens.pipeline.options import Options
 from tirlens.pipeline.report_cache import ReportCache
 from tirlens.pipeline.span_shift import map_spans
@@ -108,12 +108,17 @@ def file_report(
                 report = replace(
                     report,
                     device_source=choice.source,
+                    math_fidelity_source=choice.fidelity_source if report.math_fidelity else "",
                     budget=budget,
                     call_site=_call_site(candidate),
                     launches=candidate.launches,
                     sizes=sizes_of(kernel, report),
                     assumed={**report.assumed, **_unknown_sizes(candidate)},
-                    caveats=(*report.caveats, *_data_caveats(candidate, facts.span)),
+                    caveats=(
+                        *report.caveats,
+                        *_data_caveats(candidate, facts.span),
+                        *_fidelity_caveats(report, choice),
+                    ),
                     is_last_version=is_last(facts, last),
                 )
                 kernels.append(_with_edits(report, editor))
@@ -199,6 +204,16 @@ def _data_caveats(candidate: CallCandidate, span: Span) -> Iterator[CaveatNote]:
             f"{name} depends on data, which a capture without a GPU does not have{known}; "
             "a comment # tirlens: or --bind sets it",
             span,
+        )
+
+
+def _fidelity_caveats(report: KernelReport, choice: DeviceChoice) -> Iterator[CaveatNote]:
+    if report.math_fidelity and choice.fidelity_source == "default":
+        yield CaveatNote(
+            f"{report.math_fidelity} is assumed, the math fidelity that ttnn.matmul chooses for "
+            "these types without a configuration; a comment '# tirlens: math-fidelity=HiFi4' or "
+            "--math-fidelity sets another",
+            report.span,
         )
 
 

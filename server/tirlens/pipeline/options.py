@@ -19,6 +19,7 @@ class Options:
 
     `device` is an id or a path, which `force_device` puts before directives and the project
     (where devices are compared).  `calls` restrict the analysis to the kernels that they call;
+    `math_fidelity` is that of matrix products on devices that have several.
     `kernels` to the names given, `*` and `?` as in file names.  `by_launches` restricts it
     to captured calls, and asks for all of them; `all_calls` asks for every call that is known, at
     most `MOST_CALLS` of a kernel.  `lower` asks for the second tier.
@@ -26,6 +27,7 @@ class Options:
 
     device: str | None = None
     force_device: bool = False
+    math_fidelity: str | None = None
     bindings: Mapping[str, int] = field(default_factory=dict[str, int])
     calls: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()

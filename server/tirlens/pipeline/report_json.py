@@ -106,6 +106,8 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
             "name": kernel.device_name,
             "source": kernel.device_source,
         },
+        "math_fidelity": kernel.math_fidelity
+        and {"name": kernel.math_fidelity, "source": kernel.math_fidelity_source},
         "call": kernel.call,
         "call_source": kernel.call_source,
         "call_site": kernel.call_site and f"{kernel.call_site.file}:{kernel.call_site.line}",

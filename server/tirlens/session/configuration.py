@@ -116,6 +116,7 @@ class Configuration:
         return pipeline.Options(
             device=document.device or settings.device,
             force_device=document.device is not None,
+            math_fidelity=settings.math_fidelity,
             bindings=settings.bindings,
             time_limit_s=timeout_s,
             advice=advice is not False,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tirlens import array_words
 from tirlens.budget import NAMES, NO_BUDGET, Budget, budget_of
+from tirlens.math_fidelity import fidelity_of
 from tirlens.source.parse import Text
 from tirlens.source.source_file import Directive
 from tirlens_worker.facts import Span
@@ -20,10 +21,11 @@ _DIRECTIVE = re.compile(r"#\s*tirlens\s*:\s*(?P<payload>.*?)\s*$", re.IGNORECASE
 _TYPECHECK = re.compile(r"#\s*<typecheck>\s*:?\s*(?P<payload>.*?)\s*$", re.IGNORECASE)
 _WORDS = re.compile("tirlens|typecheck", re.IGNORECASE)
 _BUDGET = re.compile(rf"(?P<name>{'|'.join(NAMES)})\s*=\s*(?P<value>.*)")
+_FIDELITY = re.compile(r"math-fidelity\s*=\s*(?P<value>.*)")
 _BINDING = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)\s*(?P<value>.*)", re.DOTALL)
 _EXPECTED = (
-    "expected a call like matmul(1024, 1024), a size like M=1024, device=ID, max-time=120us, "
-    "max-dram=1.2GB, on or off"
+    "expected a call like matmul(1024, 1024), a size like M=1024, device=ID, math-fidelity=HiFi4, "
+    "max-time=120us, max-dram=1.2GB, on or off"
 )
 _SIZE_BITS = 63
 # The most characters of an item in a message about it.
@@ -84,6 +86,7 @@ def parse_directive(payload: str, span: Span) -> Directive:
     calls: list[str] = []
     bindings: dict[str, int] = {}
     device: str | None = None
+    fidelity: str | None = None
     on = off = False
     budget = NO_BUDGET
     items = list(split(payload))
@@ -95,6 +98,12 @@ def parse_directive(payload: str, span: Span) -> Directive:
             if found is None:
                 return Directive(span, error=f"{_quote(item)} is no budget: {_EXPECTED}")
             budget = budget.merge(found)
+            continue
+        if named := _FIDELITY.fullmatch(item):
+            try:
+                fidelity = fidelity_of(named["value"].strip("'\" "))
+            except ValueError as error:
+                return Directive(span, error=f"{_quote(item)}: {error}")
             continue
         binding = _BINDING.fullmatch(item)
         if item in ("on", "off"):
@@ -113,7 +122,9 @@ def parse_directive(payload: str, span: Span) -> Directive:
             if value is None:
                 return Directive(span, error=_no_size(item, binding["name"]))
             bindings[binding["name"]] = value
-    return Directive(span, tuple(calls), bindings, device, off, budget, on=on)
+    return Directive(
+        span, tuple(calls), bindings, device, off, budget, on=on, math_fidelity=fidelity
+    )
 
 
 def _no_size(item: str, name: str) -> str:

@@ -13,7 +13,9 @@ from tirlens_worker.protocol import CallCandidate
 
 @dataclass(frozen=True)
 class Directive:
-    """A ``# tirlens: ...`` comment: calls, bindings, a device, a budget, ``on`` or ``off``.
+    """A ``# tirlens: ...`` comment: calls, bindings, a device, a math fidelity, a budget.
+
+    Or ``on`` or ``off``.
 
     A directive with an `error` has no effect.
     """
@@ -26,6 +28,7 @@ class Directive:
     budget: Budget = NO_BUDGET
     error: str | None = None
     on: bool = False
+    math_fidelity: str | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,12 @@ class KernelSource:
     def device(self) -> Directive | None:
         """The nearest directive that names a device."""
         return next((item for item in reversed(self.directives) if item.device), None)
+
+    @property
+    def math_fidelity(self) -> str | None:
+        """The math fidelity that the nearest directive names."""
+        found = (item.math_fidelity for item in reversed(self.directives))
+        return next((name for name in found if name), None)
 
     @property
     def off(self) -> bool:

@@ -18,6 +18,7 @@ from ..counting.kernel_counts import Footprint
 from ..dtypes import bits, tensor_class
 from ..report import KernelReport
 from ..roofline import (
+    dominant_class,
     peak,
     roofline_seconds,
     sustained_flop_per_s,
@@ -128,7 +129,15 @@ def report_lower_bound(
         uncertainty={},
         peak_fraction=_share_of_peak(report.peak_fraction),
         bound_reason="lower bound, unscheduled",
+        math_fidelity=_math_fidelity(device, flop_by_class),
     )
+
+
+def _math_fidelity(device: Device, flop_by_class: Mapping[str, int]) -> str | None:
+    """The fidelity of the matrix products that take the longest; None where there are none."""
+    products = {name: flop for name, flop in flop_by_class.items() if name.startswith("tensor.")}
+    slowest = dominant_class(device, products)
+    return None if slowest is None else peak(device, slowest).fidelity
 
 
 def _share_of_peak(fraction: float | None) -> float | None:
