@@ -48,6 +48,14 @@ CASES = [
         "l2-reuse",
         "h100-sxm",
     ),
+    ("tvm_rewrites", "twice", "twice_uncoalesced", "uncoalesced", "h100-sxm"),
+    ("tvm_rewrites", "turned", "transposed_bank_conflict", "uncoalesced", "h100-sxm"),
+    ("tvm_rewrites", "flat_rows", "flat_rows_uncoalesced", "uncoalesced", "h100-sxm"),
+    ("tilelang_rewrites", "gemv(True)", "gemv(False)", "uncoalesced", "h200"),
+    ("tilelang_rewrites", "doubled(True)", "doubled(False)", "uncoalesced", "h100-sxm"),
+    ("tilelang_rewrites", "records(True)", "records(False)", "uncoalesced", "h100-sxm"),
+    ("tilelang_rewrites", "pooled(True)", "pooled(False)", "uncoalesced", "h200"),
+    ("tilelang_rewrites", "columns(True)", "columns(False)", "uncoalesced", "h100-sxm"),
     ("tilelang_rewrites", "scores(False)", "scores(True)", "mask-waste", "h100-sxm"),
 ]
 
@@ -66,7 +74,7 @@ def kernels(stem: str) -> dict[str, KernelFacts]:
 
 
 @pytest.mark.parametrize(
-    ("stem", "now", "then", "rule", "device_id"), CASES, ids=[c[3] for c in CASES]
+    ("stem", "now", "then", "rule", "device_id"), CASES, ids=[f"{c[3]} {c[1]}" for c in CASES]
 )
 def test_the_saving_is_that_of_the_source_which_follows_the_advice(
     stem: str, now: str, then: str, rule: str, device_id: str
@@ -79,3 +87,16 @@ def test_the_saving_is_that_of_the_source_which_follows_the_advice(
     by_rule = {one.rule: one for one in advice}
     assert rule in by_rule, advice
     assert by_rule[rule].saving_s == pytest.approx(report.time_s - changed_s, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("stem", "now", "then", "rule", "device_id"),
+    [case for case in CASES if case[3] == "uncoalesced"],
+    ids=[case[1] for case in CASES if case[3] == "uncoalesced"],
+)
+def test_what_follows_the_advice_gets_none(
+    stem: str, now: str, then: str, rule: str, device_id: str
+) -> None:
+    device, facts = load(device_id), kernels(stem)[then]
+    report = analyze(facts, device)
+    assert rule not in {one.rule for one in advise(Question(facts, device, report=report))}

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tirlens.source import edits, read
-from tirlens.source.edits import Change, Editor, LongerRows, LoopKind, Opening, Threads
+from tirlens.source.edits import (
+    Change,
+    Editor,
+    LongerRows,
+    LoopKind,
+    LoopVariables,
+    Opening,
+    Threads,
+)
 from tirlens_worker.facts import Span
 
 FACTORY = """\
@@ -148,6 +156,30 @@ def test_longer_rows(shape: str, expected: str | None) -> None:
     found = edited(text, LongerRows(at(text, KERNEL), "shared", 8))
     whole = expected and f'            shared = T.alloc_shared({expected}, "float16")'
     assert found == whole
+
+
+@pytest.mark.parametrize(
+    ("header", "order", "expected"),
+    [
+        ("i, j in T.Parallel(64, N)", (1, 0), "j, i in T.Parallel(N, 64)"),
+        (
+            "i, j in T.Parallel(64, N + 1, coalesced_width=4)",
+            (1, 0),
+            "j, i in T.Parallel(N + 1, 64, coalesced_width=4)",
+        ),
+        ("i, j, k in T.Parallel(2, 3, 4)", (0, 2, 1), "i, k, j in T.Parallel(2, 4, 3)"),
+        ("i, j in T.Parallel(*tile)", (1, 0), None),
+        ("(i, j) in T.Parallel(64, N)", (1, 0), None),
+        ("i in T.Parallel(64)", (1, 0), None),
+        ("i, j in pairs", (1, 0), None),
+    ],
+)
+def test_the_variables_of_a_loop_in_another_order(
+    header: str, order: tuple[int, ...], expected: str | None
+) -> None:
+    text = over("T.serial(N)").replace("for k in T.serial(N)", f"for {header}")
+    found = edited(text, LoopVariables(at(text, f"for {header}"), order))
+    assert found == (expected and f"            for {expected}:")
 
 
 def test_columns_are_those_of_characters() -> None:

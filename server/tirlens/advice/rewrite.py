@@ -5,7 +5,7 @@ A rewrite that does not apply to every kernel returns None where it does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tirlens.model.counting.facts_walk import node_expressions, walk_nodes
@@ -16,6 +16,7 @@ from tirlens_counting.expressions import (
     simplify,
     substitute,
 )
+from tirlens_counting.intervals import Interval, bounds
 from tirlens_worker.facts import (
     Access,
     Branch,
@@ -151,13 +152,27 @@ def with_order(facts: KernelFacts, buffer: Buffer, order: Sequence[int]) -> Kern
         return replace(access, indices=indices, extents=extents)
 
     shape = tuple(buffer.shape[place] for place in order)
-    return _with_accesses(_with_buffer(facts, replace(buffer, shape=shape)), permute)
+    changed = replace(buffer, shape=shape, strides=())
+    return _with_accesses(_with_buffer(facts, changed), permute)
 
 
-def with_rows(facts: KernelFacts, buffer: Buffer, row: int) -> KernelFacts | None:
+def is_compact(buffer: Buffer) -> bool:
+    """Whether the elements of an array are row-major without gaps."""
+    stride: Expr = 1
+    for extent, given in zip(reversed(buffer.shape), reversed(buffer.strides), strict=False):
+        if simplify(given) != stride:
+            return False
+        stride = simplify(("*", extent, stride))
+    return True
+
+
+def with_rows(
+    facts: KernelFacts, buffer: Buffer, row: int, ranges: Mapping[str, Interval]
+) -> KernelFacts | None:
     """`facts` with an array of one dimension as rows of `row` elements.
 
-    None where its size, or one of its indices, does not consist of whole rows and a rest.
+    None where its size, or one of its indices, does not consist of whole rows and a rest inside of
+    one, by the `ranges` of the variables.
     """
     (size,) = buffer.shape if len(buffer.shape) == 1 else (0,)
     if not isinstance(size, int) or not size or size % row:
@@ -169,12 +184,16 @@ def with_rows(facts: KernelFacts, buffer: Buffer, row: int) -> KernelFacts | Non
         if access.buffer != buffer.id:
             return access
         terms, constant = linear(simplify(access.indices[0]))
-        parts = [factor for factor in terms.values() if factor % row]
-        is_whole = is_whole and not parts and not access.extents and access.lanes == 1
-        rows = from_linear({atom: factor // row for atom, factor in terms.items()}, constant // row)
-        return replace(access, indices=(rows, constant % row))
+        parts = {atom: factor for atom, factor in terms.items() if factor % row}
+        whole = {atom: factor // row for atom, factor in terms.items() if atom not in parts}
+        rest = from_linear(parts, constant % row)
+        low, high = bounds(rest, ranges)
+        is_inside = low >= 0 and high < row
+        is_whole = is_whole and is_inside and not access.extents and access.lanes == 1
+        return replace(access, indices=(from_linear(whole, constant // row), rest))
 
-    found = _with_accesses(_with_buffer(facts, replace(buffer, shape=(size // row, row))), split)
+    split_buffer = replace(buffer, shape=(size // row, row), strides=())
+    found = _with_accesses(_with_buffer(facts, split_buffer), split)
     return found if is_whole else None
 
 
@@ -252,6 +271,33 @@ def _steps_by_element(statement: Statement, thread: str) -> bool:
         if step not in (0, 1):
             return False
     return True
+
+
+def with_expressions(node: Node, edit: Callable[[Expr], Expr]) -> Node:
+    """`node` with `edit` applied to the expressions of the node itself, but for useful work."""
+    if isinstance(node, Loop):
+        start, extent, step = map(edit, (node.start, node.extent, node.step))
+        return replace(node, start=start, extent=extent, step=step)
+    if isinstance(node, Branch | While):
+        return replace(node, condition=edit(node.condition))
+    if isinstance(node, Let):
+        return replace(node, value=edit(node.value))
+    accesses = tuple(
+        replace(
+            access,
+            indices=tuple(map(edit, access.indices)),
+            extents=tuple(map(edit, access.extents)),
+            guard=None if access.guard is None else edit(access.guard),
+        )
+        for access in node.accesses
+    )
+    arith = tuple(
+        replace(
+            item, count=edit(item.count), guard=None if item.guard is None else edit(item.guard)
+        )
+        for item in node.arith
+    )
+    return replace(node, accesses=accesses, arith=arith)
 
 
 def names(node: Node) -> frozenset[str]:

@@ -15,7 +15,7 @@ from tirlens.hardware.spec import Device
 from tirlens.model import Workload, analyze, workload_of
 from tirlens.model.gpu.mapping.array_mappings import map_array_accesses
 from tirlens.model.report import Advice, KernelReport
-from tirlens.model.tree.node import leaves_of
+from tirlens.model.tree.node import StatementCost, leaves_of
 from tirlens.model.tree.thread_mapping import ThreadMapping
 from tirlens_worker.facts import Buffer, KernelFacts, Loop, Span, Statement
 
@@ -49,6 +49,16 @@ class Question:
     def _workload(self) -> Workload | None:
         """The counts of the facts as they are, which most changes leave alone."""
         return self.workload or workload_of(self.facts, self.bindings)
+
+    @cached_property
+    def leaves(self) -> tuple[StatementCost, ...]:
+        """The statements with their memory requests; empty where the facts have no counts."""
+        return () if self._workload is None else tuple(leaves_of(self._workload.tree))
+
+    def leaves_of(self, facts: KernelFacts) -> tuple[StatementCost, ...]:
+        """The same of changed facts."""
+        workload = workload_of(facts, self.bindings)
+        return () if workload is None else tuple(leaves_of(workload.tree))
 
     def mappings_of(self, array: Buffer) -> tuple[ThreadMapping, ...] | None:
         """The thread mappings of the statements that access `array`, in whichever shape it has.

@@ -55,7 +55,15 @@ class LongerRows:
     elements: int
 
 
-Change = LoopKind | Threads | Opening | LongerRows
+@dataclass(frozen=True)
+class LoopVariables:
+    """The loop at `span` over several extents has its variables in the order of these places."""
+
+    span: Span
+    order: tuple[int, ...]
+
+
+Change = LoopKind | Threads | Opening | LongerRows | LoopVariables
 
 
 @dataclass(frozen=True)
@@ -176,6 +184,8 @@ def _edit(index: _Index, change: Change, call: str) -> Replacement | None:
         return launch and _with_argument(index, launch, "threads", change.threads, call)
     if isinstance(change, Opening):
         return _opening(index, change)
+    if isinstance(change, LoopVariables):
+        return _loop_variables(index, change)
     return _longer_rows(index, change)
 
 
@@ -200,6 +210,33 @@ def _loop_kind(index: _Index, change: LoopKind, call: str) -> Replacement | None
     arguments = f"{bounds}, {stages}" if stages else bounds
     title = f"T.{change.kind}({f'..., {stages}' if stages else '...'})"
     return Replacement(text.span(over), f"{script}.{change.kind}({arguments})", title)
+
+
+def _loop_variables(index: _Index, change: LoopVariables) -> Replacement | None:
+    text, found = index.text, index.loops.get(change.span.line, [])
+    loop = found[0] if len(found) == 1 else None
+    if (
+        loop is None
+        or not isinstance(loop.target, ast.Tuple)
+        or not isinstance(loop.iter, ast.Call)
+    ):
+        return None
+    names, extents = loop.target.elts, loop.iter.args
+    if len(names) != len(change.order) or len(extents) != len(change.order):
+        return None
+    if any(isinstance(node, ast.Starred) for node in (*names, *extents)):
+        return None
+    parts = [
+        ", ".join(_source_between(text, nodes[place], nodes[place]) for place in change.order)
+        for nodes in (names, extents)
+    ]
+    first, last = text.span(names[0]), text.span(extents[-1])
+    between = _source_between(text, loop.iter.func, loop.iter.func)
+    at = Span(first.line, first.column, last.end_line, last.end_column)
+    opening = f"{parts[0]} in {between}({parts[1]}"
+    if _source_between(text, loop.target, loop.target).startswith("("):
+        return None
+    return Replacement(at, opening, f"for {parts[0]} in ...")
 
 
 def _script(index: _Index, function: ast.expr) -> str | None:

@@ -51,3 +51,125 @@ def scores(bounded, batch=16, length=4096, dim=128):
             T.copy(acc, Out[by, bx * 128, 0])
 
     return attention
+
+
+def gemv(rows_first, rows=7168, depth=16384, tile=32, parts=8):
+    """A product with a vector, neighbouring lanes along rows of the matrix or along its columns."""
+
+    @T.prim_func
+    def main(
+        a: T.Tensor((depth,), "float16"),
+        B: T.Tensor((rows, depth), "float16"),
+        c: T.Tensor((rows,), "float16"),
+    ):
+        with T.Kernel(
+            rows // tile, threads=(tile, parts) if rows_first else (parts, tile)
+        ) as block:
+            row = T.get_thread_binding(0 if rows_first else 1)
+            part = T.get_thread_binding(1 if rows_first else 0)
+            a_local = T.alloc_local((8,), "float16")
+            b_local = T.alloc_local((8,), "float16")
+            total = T.alloc_local((1,), "float32")
+            sums = T.alloc_shared((tile, parts), "float32")
+            T.clear(total)
+            for k in T.serial(depth // (parts * 8)):
+                for v in T.vectorized(8):
+                    a_local[v] = a[(k * parts + part) * 8 + v]
+                    b_local[v] = B[block * tile + row, (k * parts + part) * 8 + v]
+                for v in T.serial(8):
+                    total[0] += T.cast(a_local[v], "float32") * T.cast(b_local[v], "float32")
+            sums[row, part] = total[0]
+            T.sync_threads()
+            if part == 0:
+                total[0] = 0.0
+                for r in T.serial(parts):
+                    total[0] += sums[row, r]
+                c[block * tile + row] = T.cast(total[0], "float16")
+
+    return main
+
+
+def doubled(lanes_down):
+    """Each element times two, by threads that are divided into lanes of 32 and of 8."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4096, 4096), "float32"), B: T.Tensor((4096, 4096), "float32")):
+        with T.Kernel(128, 128, threads=256) as (bx, by):
+            t = T.get_thread_binding()
+            down = t % 32 if lanes_down else t // 8
+            right = t // 32 if lanes_down else t % 8
+            for r in T.serial(4):
+                B[by * 32 + down, bx * 32 + right + r * 8] = (
+                    A[by * 32 + down, bx * 32 + right + r * 8] * 2.0
+                )
+
+    return main
+
+
+def records(fields_last, count=1 << 24):
+    """Two of the eight fields of each record."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((count, 8) if fields_last else (8, count), "float32"),
+        B: T.Tensor((count,), "float32"),
+    ):
+        with T.Kernel(count // 256, threads=256) as block:
+            i = block * 256 + T.get_thread_binding()
+            if fields_last:
+                B[i] = A[i, 0] + A[i, 5]
+            else:
+                B[i] = A[0, i] + A[5, i]
+
+    return main
+
+
+def pooled(channels_last, batch=2, channels=64, side=112, tile=64, tile_c=32):
+    """Sums of 3 x 3 elements with stride 2, the lanes along channels or along positions."""
+    out = side // 2
+    positions = batch * out * out
+    extents = (tile, tile_c) if channels_last else (tile_c, tile)
+
+    @T.prim_func
+    def main(
+        X: T.Tensor((batch, channels, side, side), "float16"),
+        Y: T.Tensor((batch, channels, out, out), "float16"),
+    ):
+        with T.Kernel(T.ceildiv(positions, tile), T.ceildiv(channels, tile_c), threads=256) as (
+            bx,
+            by,
+        ):
+            acc = T.alloc_fragment(extents, "float32")
+            T.clear(acc)
+            for kh, kw in T.grid(3, 3):
+                for i, j in T.Parallel(*extents):
+                    m = bx * tile + (i if channels_last else j)
+                    c = by * tile_c + (j if channels_last else i)
+                    h = (m % (out * out)) // out * 2 + kh - 1
+                    w = m % out * 2 + kw - 1
+                    if h >= 0 and h < side and w >= 0 and w < side:
+                        acc[i, j] += T.cast(X[m // (out * out), c, h, w], "float32")
+            for i, j in T.Parallel(*extents):
+                m = bx * tile + (i if channels_last else j)
+                c = by * tile_c + (j if channels_last else i)
+                Y[m // (out * out), c, m % (out * out) // out, m % out] = T.cast(
+                    acc[i, j] / 9.0, "float16"
+                )
+
+    return main
+
+
+def columns(down, size=8192):
+    """Each element times two, the last parallel loop along a column or along a row."""
+
+    @T.prim_func
+    def main(A: T.Tensor((size, size), "float32"), B: T.Tensor((size, size), "float32")):
+        with T.Kernel(size // 64, size // 64, threads=256) as (bx, by):
+            if down:
+                for i, j in T.Parallel(64, 64):
+                    B[by * 64 + j, bx * 64 + i] = A[by * 64 + j, bx * 64 + i] * 2.0
+            else:
+                for j, i in T.Parallel(64, 64):
+                    B[by * 64 + j, bx * 64 + i] = A[by * 64 + j, bx * 64 + i] * 2.0
+
+    return main

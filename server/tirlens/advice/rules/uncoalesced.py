@@ -2,8 +2,9 @@
 
 What it finds
 -------------
-An array of global memory in which neighbouring threads go along a dimension other than the last, or
-by a stride of several elements.
+An array of global memory of which neighbouring lanes access elements that are far apart: they go
+along a dimension other than the last, or by a stride of several elements. Lanes are the threads of
+a program for single threads, and the iterations of the innermost `T.Parallel` loop.
 
 Why it costs time
 -----------------
@@ -12,14 +13,22 @@ sector each, of which the request uses a few bytes.
 
 Evidence
 --------
-The hover of the access has a row "coalescing": the bytes moved for each byte asked for. The saving
-is the difference between two predictions: the second stores the array with the dimension of
-`threadIdx.x` last.
+The hover of the access has a row "coalescing": the bytes moved for each byte asked for. The message
+has the distance of neighbouring lanes in bytes. The saving is the difference between two
+predictions. The second is of the first of these programs that saves at least half of what the best
+one does:
+
+1. Other lanes take the elements: `threadIdx.x` and `threadIdx.y` are exchanged, `t % 32` and
+   `t // 32` of one thread index, or the order of the `T.Parallel` loops. A code action writes the
+   order of the loops where nothing else depends on it.
+2. A block loads its tile along rows and passes it through shared memory, as transposes need it.
+3. The array is stored with the dimension of the lanes last: transposed, or a structure of arrays in
+   place of an array of structures.
 
 How to change it
 ----------------
-Let `threadIdx.x` run along the last dimension of the array, store the array transposed, or load a
-tile through shared memory.
+Let neighbouring lanes run along the last dimension of the array, load a tile through shared memory,
+or store the array transposed.
 
 Example
 -------
@@ -49,95 +58,159 @@ NVIDIA, CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory".
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tirlens.advice import rewrite
+from tirlens.advice.lane_order import DistantAccess, distant_accesses, lane_orders
 from tirlens.advice.rule import Question
-from tirlens.model.report import Advice, BreakdownEntry
-from tirlens_counting.expressions import UnknownValueError, evaluate, free_variables
-from tirlens_worker.facts import Access, Buffer, Expr, KernelFacts, Span, Statement
+from tirlens.advice.staging import reaches_along, with_staging
+from tirlens.model.report import Advice
+from tirlens.source.edits import Change
+from tirlens_counting.expressions import free_variables, simplify
+from tirlens_counting.intervals import Interval
+from tirlens_worker.facts import Expr, KernelFacts
+
+#: A change of the program is preferred to another layout of an array if it saves this share of it.
+PREFERRED_SHARE = 0.5
+#: A program in which more than this share of the excess bytes is left mends nothing: a transpose
+#: has them in the other array then.
+MOST_LEFT = 0.5
+
+
+@dataclass(frozen=True)
+class _Option:
+    """A change that mends accesses, with its saving."""
+
+    saving_s: float
+    action: str
+    remedy: str
+    change: Change | None = None
 
 
 def check(question: Question) -> Iterator[Advice]:
-    facts = question.facts
-    loop = rewrite.thread_loop(facts)
-    if loop is None or not any(map(_is_uncoalesced, question.report.loops)):
+    if question.device.kind != "gpu" or question.report.schedule != "gpu":
         return
-    buffers = {buffer.id: buffer for buffer in facts.buffers}
-    done: set[str] = set()
-    for statement, _ in rewrite.statements(facts):
-        for access in statement.accesses:
-            buffer = buffers[access.buffer]
-            known = buffer.id in done or buffer.scope != "global" or buffer.strides
-            if known or buffer.alias_of is not None:
-                continue
-            changed, distance = _with_thread_last(facts, access, buffer, loop.var)
-            if changed is None:
-                continue
-            done.add(buffer.id)
-            saving_s = question.saving_s(changed)
-            if question.is_noticeable(saving_s):
-                yield Advice(
-                    rule="uncoalesced",
-                    span=_site(statement, facts.span),
-                    severity="hint",
-                    action=f"coalesced accesses to {buffer.name}",
-                    message=(
-                        f"threadIdx.x runs along {distance} of {buffer.name}, not along "
-                        "the last: let it, or store the array transposed"
-                    ),
-                    saving_s=saving_s,
-                )
+    buffers = {buffer.id: buffer for buffer in question.facts.buffers}
+    distant = [
+        one
+        for one in distant_accesses(question.leaves, buffers)
+        if question.can_save(one.statement)
+    ]
+    if not distant:
+        return
+    by_array: dict[str, DistantAccess] = {}
+    for one in distant:
+        by_array.setdefault(one.buffer.id, one)
+    order = _best_order(question, distant)
+    others = {array: _best_of_array(question, one) for array, one in by_array.items()}
+    best_s = max((option.saving_s for option in others.values() if option), default=0.0)
+    if order is not None and order.saving_s >= PREFERRED_SHARE * best_s:
+        yield from _advice(question, distant[0], order)
+        return
+    for array, option in others.items():
+        if option is not None:
+            yield from _advice(question, by_array[array], option)
 
 
-def _with_thread_last(
-    facts: KernelFacts, access: Access, buffer: Buffer, thread: str
-) -> tuple[KernelFacts | None, str]:
-    """The facts with the dimension of the threads last, and that dimension in words."""
-    place = _dimension(access, thread)
-    if place is not None:
-        order = [n for n in range(len(buffer.shape)) if n != place] + [place]
-        return rewrite.with_order(facts, buffer, order), f"dimension {place}"
-    stride = _flat_stride(access, thread)
-    split = None if stride is None else rewrite.with_rows(facts, buffer, stride)
-    if split is None:
-        return None, ""
-    rows = next(other for other in split.buffers if other.id == buffer.id)
-    return rewrite.with_order(split, rows, (1, 0)), f"rows of {stride} elements"
-
-
-def _is_uncoalesced(cost: BreakdownEntry) -> bool:
-    return any(name == "coalescing" for name, _ in cost.details) or any(
-        map(_is_uncoalesced, cost.children)
+def _advice(question: Question, distant: DistantAccess, option: _Option) -> Iterator[Advice]:
+    if not question.is_noticeable(option.saving_s):
+        return
+    sites = distant.statement.sites
+    yield Advice(
+        rule="uncoalesced",
+        span=sites[0] if sites else question.facts.span,
+        severity="hint",
+        action=option.action,
+        message=(
+            f"neighbouring lanes access {distant.buffer.name} {distant.distance_bytes} bytes "
+            f"apart: {option.remedy}"
+        ),
+        saving_s=option.saving_s,
+        change=option.change,
     )
 
 
-def _dimension(access: Access, thread: str) -> int | None:
-    """The dimension along which neighbouring threads go, where that is another than the last."""
-    if access.route != "thread" or access.extents or access.lanes != 1:
+def _best_order(question: Question, distant: list[DistantAccess]) -> _Option | None:
+    """The best of the programs in which other lanes take the elements.
+
+    One that has as many distant accesses in another array is none of them.
+    """
+    excess_bytes = sum(one.excess_bytes for one in distant)
+    options = [
+        _Option(saving_s, order.action, order.remedy, order.change)
+        for order in lane_orders(question.facts, distant)
+        if (saving_s := question.saving_s(order.facts)) is not None
+        and question.is_noticeable(saving_s)
+        and _excess_bytes(question, order.facts) < MOST_LEFT * excess_bytes
+    ]
+    return max(options, key=lambda option: option.saving_s, default=None)
+
+
+def _excess_bytes(question: Question, facts: KernelFacts) -> float:
+    buffers = {buffer.id: buffer for buffer in facts.buffers}
+    found = distant_accesses(question.leaves_of(facts), buffers)
+    return sum(one.excess_bytes for one in found)
+
+
+def _best_of_array(question: Question, distant: DistantAccess) -> _Option | None:
+    """A tile through shared memory where a block has one, else another layout of the array."""
+    layout = _lanes_last(question, distant)
+    if layout is None:
         return None
-    moving = [n for n, index in enumerate(access.indices) if _step(index, thread)]
-    return moving[0] if len(moving) == 1 and moving[0] != len(access.indices) - 1 else None
-
-
-def _flat_stride(access: Access, thread: str) -> int | None:
-    """The distance in elements of neighbouring threads in an array of one dimension."""
-    if access.route != "thread" or access.extents or access.lanes != 1 or len(access.indices) != 1:
+    if reaches_along(layout.along_row, distant, question.facts):
+        staged = with_staging(question.facts, layout.facts, distant)
+        saving_s = None if staged is None else question.saving_s(staged)
+        if saving_s is not None:
+            way = "load" if distant.access.mode == "read" else "store"
+            remedy = f"{way} tiles along its rows, and pass them through shared memory"
+            return _Option(saving_s, "tiles in shared memory", remedy)
+    saving_s = question.saving_s(layout.facts)
+    if saving_s is None:
         return None
-    step = _step(access.indices[0], thread)
-    return step if step > 1 else None
+    return _Option(saving_s, f"coalesced accesses to {distant.buffer.name}", layout.remedy)
 
 
-def _step(index: Expr, thread: str) -> int:
-    """How far an index moves from the first thread to the second; 0 where that is not known."""
-    names = free_variables(index)
-    if thread not in names:
-        return 0
-    first = dict.fromkeys(names, 0)
-    try:
-        return int(evaluate(index, {**first, thread: 1})) - int(evaluate(index, first))
-    except (UnknownValueError, ZeroDivisionError, ValueError, TypeError):
-        return 0
+@dataclass(frozen=True)
+class _Layout:
+    """`facts` with an array stored so that the lanes go along its last dimension.
+
+    `along_row` is the index along the rows that the array has now.
+    """
+
+    facts: KernelFacts
+    along_row: Expr
+    remedy: str
 
 
-def _site(statement: Statement, otherwise: Span) -> Span:
-    return statement.sites[0] if statement.sites else otherwise
+def _lanes_last(question: Question, distant: DistantAccess) -> _Layout | None:
+    facts, buffer = question.facts, distant.buffer
+    if buffer.alias_of is not None or not rewrite.is_compact(buffer):
+        return None
+    dimension, last = distant.dimension, len(buffer.shape) - 1
+    if dimension is not None and dimension != last:
+        order = [axis for axis in range(last + 1) if axis != dimension] + [dimension]
+        text = ", ".join(str(buffer.shape[axis]) for axis in order)
+        along_row = distant.access.indices[-1]
+        remedy = f"store it as ({text}), a structure of arrays"
+        if free_variables(along_row):
+            remedy = f"let them go along its last dimension, or store it as ({text})"
+        return _Layout(rewrite.with_order(facts, buffer, order), along_row, remedy)
+    if last or distant.step <= 1:
+        return None
+    split = rewrite.with_rows(facts, buffer, distant.step, _ranges(question))
+    if split is None:
+        return None
+    rows = next(other for other in split.buffers if other.id == buffer.id)
+    changed = rewrite.with_order(split, rows, (1, 0))
+    text = ", ".join(map(str, reversed(rows.shape)))
+    along_row = ("%", distant.access.indices[0], distant.step)
+    remedy = f"store what they access at once side by side, as ({text})"
+    return _Layout(changed, simplify(along_row), remedy)
+
+
+def _ranges(question: Question) -> dict[str, Interval]:
+    """The values of the variables of the kernel's loops."""
+    found: dict[str, Interval] = {}
+    for leaf in question.leaves:
+        found.update(leaf.context.ranges)
+    return found

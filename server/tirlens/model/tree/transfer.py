@@ -24,10 +24,12 @@ def have_same_statements(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
         if node is other:
             continue
         if isinstance(node, Loop) and isinstance(other, Loop):
-            same = node.kind == other.kind or {node.kind, other.kind}.isdisjoint(
+            same_kind = node.kind == other.kind or {node.kind, other.kind}.isdisjoint(
                 _NOT_SEQUENTIAL_KINDS
             )
-            inside = same and have_same_statements(node.body, other.body)
+            # Another axis of the threads takes other lanes.
+            same_loop = same_kind and (node.var, node.tag) == (other.var, other.tag)
+            inside = same_loop and have_same_statements(node.body, other.body)
         elif isinstance(node, Branch) and isinstance(other, Branch):
             inside = have_same_statements(node.then, other.then) and have_same_statements(
                 node.orelse, other.orelse
