@@ -22,23 +22,29 @@ if (process.argv.includes("--tests")) {
   });
 } else {
   const notice = `/* With d3:\n${await readFile("node_modules/d3-selection/LICENSE", "utf8")}*/`;
-  // The page of reports: packed with the extension, and for `tirlens report --html` with the server.
-  await build({
-    bundle: true,
-    platform: "browser",
-    target: "es2023",
-    format: "iife",
-    minify: true,
-    logLevel: "warning",
-    legalComments: "none",
-    charset: "utf8",
-    banner: { js: notice },
-    entryPoints: [
-      { in: "src/page/main.ts", out: "report" },
-      { in: "src/page/report.css", out: "report" },
-    ],
-    outdir: process.argv.includes("--server") ? "../server/tirlens/ide/report_page" : "out",
-  });
+  // The pages are packed with the extension, and for `tirlens report --html` with the server.
+  const isServer = process.argv.includes("--server");
+  for (const [name, folder, room] of [
+    ["report", "src/page", "report_page"],
+    ["measured", "src/page/measured", "measured_page"],
+  ]) {
+    await build({
+      bundle: true,
+      platform: "browser",
+      target: "es2023",
+      format: "iife",
+      minify: true,
+      logLevel: "warning",
+      legalComments: "none",
+      charset: "utf8",
+      banner: { js: notice },
+      entryPoints: [
+        { in: `${folder}/main.ts`, out: name },
+        { in: `${folder}/${name}.css`, out: name },
+      ],
+      outdir: isServer ? `../server/tirlens/ide/${room}` : "out",
+    });
+  }
   // The client of the protocol is most of the code, and is loaded when a server is started.
   const client = "languageClient";
   await build({

@@ -124,6 +124,11 @@ def test_rows_that_sum_executions_have_no_timeline() -> None:
     assert step.executions == 4
 
 
+def test_without_begins_and_gaps_there_is_no_timeline() -> None:
+    step = step_of([operation("gemm", None, 30), operation("softmax", None, 10)])
+    assert step.clock == "none" and step.wall_s is None and step.sum_s == pytest.approx(40 * US)
+
+
 def test_what_is_not_known_is_counted() -> None:
     step = step_of([
         operation("a", 0, 10), operation("b", 5, None), operation("c", None, 5),
@@ -137,16 +142,9 @@ def test_what_is_not_known_is_counted() -> None:
 
 
 def test_the_reachable_time_is_beside_the_time_of_the_same_executions() -> None:
-    def reachable_s(found: Operation) -> float | None:
-        return None if found.dram_bytes is None else found.dram_bytes / 1e12
-
     step = step_of(
-        [
-            operation("a", 0, 10, dram_bytes=4_000_000),
-            operation("a", 10, 30),
-            operation("b", 40, 1),
-        ],
-        reachable_s,
+        [operation("a", 0, 10), operation("a", 10, 30), operation("b", 40, 1)],
+        [4 * US, None, None],
     )
     found = {kernel.name: kernel for kernel in step.kernels}
     assert found["a"].reachable_s == pytest.approx(4 * US)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TextIO
 from rich.console import Console
 
 from tirlens.captured.names import is_capture
-from tirlens.cli import matched_report, measured_operations
+from tirlens.cli import matched_report, measured_operations, measured_step
 from tirlens.cli.errors import UsageError
 from tirlens.cli.outcome import print_note
 from tirlens.cli.output import console, progress, stream, write_json
@@ -35,6 +35,7 @@ class Part(NamedTuple):
 PARTS: tuple[Part, ...] = (
     Part(measured_operations.show, measured_operations.data),
     Part(matched_report.show, matched_report.data),
+    Part(measured_step.show, measured_step.data),
 )
 """The parts in their order on the page; each file with a part has a `show` and a `data`."""
 
@@ -55,7 +56,6 @@ def execute(arguments: argparse.Namespace, paths: Sequence[Path]) -> int:
     """Read, print, and give the exit status: 1 where a trace or a row of it is not read."""
     if not paths:
         raise UsageError("--measured: no trace is named")
-    _refuse_html(arguments)
     selected = selection(0.0, arguments.id_range)
     traces, errors = _read(paths)
     operations = [operation for trace in traces for operation in trace.operations]
@@ -76,15 +76,13 @@ def execute(arguments: argparse.Namespace, paths: Sequence[Path]) -> int:
     return 1 if errors or problems else 0
 
 
-def _refuse_html(arguments: argparse.Namespace) -> None:
-    if arguments.html is not None:
-        raise UsageError("--html: there is no page of measured operations")
-
-
 def _write(report: MeasuredReport, arguments: argparse.Namespace) -> None:
     if arguments.csv is not None:
         with stream(arguments.csv) as file:
             measured_operations.write_csv(file, report)
+    if arguments.html is not None:
+        with stream(arguments.html) as file:
+            file.write(measured_step.page(report, arguments))
     with stream(arguments.output) as file:
         if arguments.format == "csv":
             measured_operations.write_csv(file, report)

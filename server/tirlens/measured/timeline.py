@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Literal, TypeAlias
 
 from tirlens.measured.categories import CATEGORIES, Category, category_of
 from tirlens.measured.records import Operation
 
 #: ``trace``: operations are where the trace says; ``order``: one after the other in the order of
-#: the rows, as the trace has no begins; ``none``: rows sum several executions.
+#: the rows with the gaps that the trace states; ``none``: the trace has neither, or rows that sum
+#: several executions.
 Clock: TypeAlias = Literal["trace", "order", "none"]
 
 # The longest gaps of a device that are kept with their neighbours.
@@ -222,8 +224,7 @@ _NOT_LAUNCHED = float("inf")
 
 
 def step_of(
-    operations: Iterable[Operation],
-    reachable_s: Callable[[Operation], float | None] = lambda _: None,
+    operations: Iterable[Operation], reachable_s: Iterable[float | None] = repeat(None)
 ) -> Step:
     """The step of some operations, in memory of some dozen bytes for each.
 
@@ -232,14 +233,14 @@ def step_of(
     operations
         In the order of the trace; those of hosts are left out.
     reachable_s
-        The least time that an operation can take, of all its executions; None if it is not known.
+        For each of them the least time that it can take, of all its executions; None where that
+        is not known.
     """
-    return _Collector(reachable_s).step(operations)
+    return _Collector().step(operations, reachable_s)
 
 
 class _Collector:
-    def __init__(self, reachable_s: Callable[[Operation], float | None]) -> None:
-        self._reachable_s = reachable_s
+    def __init__(self) -> None:
         self._sums: list[_Sum] = []
         self._numbers: dict[tuple[str, Category], int] = {}
         self._streams: dict[str | None, int] = {}
@@ -247,15 +248,19 @@ class _Collector:
         self._placed: dict[str | None, _DeviceOperations] = {}
         self._in_order: dict[str | None, _DeviceOperations] = {}
         self._untimed = self._unplaced = self._unknown_gaps = 0
-        self._has_sums = False
+        self._has_sums = self._has_gaps = False
 
-    def step(self, operations: Iterable[Operation]) -> Step:
-        for operation in operations:
+    def step(self, operations: Iterable[Operation], reachable_s: Iterable[float | None]) -> Step:
+        for operation, least_s in zip(operations, reachable_s, strict=False):
             if operation.kind != "host":
-                self._add(operation)
+                self._add(operation, least_s)
         has_starts = any(found.starts for found in self._placed.values())
-        clock: Clock = "none" if self._has_sums else "trace" if has_starts else "order"
-        found = {"none": {}, "trace": self._placed, "order": self._in_order}[clock]
+        clock: Clock = "none"
+        found: dict[str | None, _DeviceOperations] = {}
+        if has_starts and not self._has_sums:
+            clock, found = "trace", self._placed
+        elif self._has_gaps and not self._has_sums:
+            clock, found = "order", self._in_order
         origin_s = min((min(one.starts) for one in found.values() if one.starts), default=0.0)
         alone: dict[Category, float] = dict.fromkeys(CATEGORIES, 0.0)
         devices = [
@@ -283,7 +288,7 @@ class _Collector:
         found = self._sums[number]
         return (-found.part_s, -found.sum_s, found.name)
 
-    def _add(self, operation: Operation) -> None:
+    def _add(self, operation: Operation, reachable_s: float | None) -> None:
         if operation.time_s is None:
             self._untimed += 1
             return
@@ -291,7 +296,6 @@ class _Collector:
         found = self._sums[number]
         found.executions += operation.executions
         found.sum_s += operation.time_s
-        reachable_s = self._reachable_s(operation)
         if reachable_s is not None:
             found.reachable_s += reachable_s
             found.reachable_of_s += operation.time_s
@@ -312,7 +316,9 @@ class _Collector:
         if operation.start_s is None:
             self._unplaced += 1
             placed = self._in_order.setdefault(operation.device, _DeviceOperations())
-            if placed.ends and operation.gap_s is None:
+            if operation.gap_s is not None:
+                self._has_gaps = True
+            elif placed.ends:
                 self._unknown_gaps += 1
             # A gap before the first has nothing before it.
             gap_s = (operation.gap_s or 0.0) if placed.ends else 0.0

@@ -22,8 +22,12 @@ def asset(name: str) -> str:
 
 
 def static_page(data: dict[str, Any]) -> str:
-    """A self-contained document for the data of a page; it loads nothing."""
-    script, style = asset("report.js"), asset("report.css")
+    """A self-contained document for the data of a report page; it loads nothing."""
+    return document(data, asset("report.js"), asset("report.css"))
+
+
+def document(data: dict[str, Any], script: str, style: str) -> str:
+    """A document of some data, the script that displays it in ``#report``, and its style sheet."""
     policy = (
         "default-src 'none'; img-src data: blob:; "
         f"script-src '{_digest(script)}'; style-src '{_digest(style)}'; base-uri 'none'; "

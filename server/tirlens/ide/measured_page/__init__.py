@@ -1,0 +1,28 @@
+"""The page of ``tirlens report --measured FILE --html PAGE``: a measured step to look at.
+
+It is one document that loads nothing.  Its script and style sheet are built from
+``vscode-client/src/page/measured``; texts and positions are made here, and of the numbers of its
+script only those of the time axis, which can be zoomed, are formatted there.
+"""
+
+from tirlens.ide.measured_page.operation_table import operation_table
+from tirlens.ide.measured_page.page_data import (
+    SCHEMA_VERSION,
+    MeasuredView,
+    measured_document,
+    measured_page_data,
+)
+from tirlens.ide.measured_page.stack_data import Stack, StackPart
+from tirlens.ide.measured_page.table_data import Column, TableView
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Column",
+    "MeasuredView",
+    "Stack",
+    "StackPart",
+    "TableView",
+    "measured_document",
+    "measured_page_data",
+    "operation_table",
+]
