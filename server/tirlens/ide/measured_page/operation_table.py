@@ -15,15 +15,15 @@ _Figure: TypeAlias = Callable[[Performance], tuple[float | None, str]]
 
 def operation_table(rows: Sequence[Performance]) -> TableView:
     """The operations in their order; of more than a page has, those that take the most time."""
-    shown, note = list(rows), ""
+    kept, note = list(rows), ""
     if len(rows) > MOST_ROWS:
         longest = sorted(range(len(rows)), key=lambda at: -(rows[at].operation.time_s or 0.0))
-        shown = [rows[at] for at in sorted(longest[:MOST_ROWS])]
+        kept = [rows[at] for at in sorted(longest[:MOST_ROWS])]
         note = f"The {MOST_ROWS:,} of {len(rows):,} operations that take the most time."
     columns = [Column("operation", "text"), Column("ID")]
-    used = [name for name, figure in _FIGURES.items() if any(figure(row)[1] for row in shown)]
+    used = [name for name, figure in _FIGURES.items() if any(figure(row)[1] for row in kept)]
     columns += [Column(name, "share" if name == "total" else "number") for name in used]
-    words = [name for name, word in _WORDS.items() if any(word(row) for row in shown)]
+    words = [name for name, word in _WORDS.items() if any(word(row) for row in kept)]
     columns += [Column(name, "text") for name in words]
     cells = [
         [
@@ -32,9 +32,9 @@ def operation_table(rows: Sequence[Performance]) -> TableView:
             *(_cell(name, row) for name in used),
             *(_WORDS[name](row) for name in words),
         ]
-        for row in shown
+        for row in kept
     ]
-    categories = [category_of(row.operation.name, row.operation.kind) for row in shown]
+    categories = [category_of(row.operation.name, row.operation.kind) for row in kept]
     return TableView("Operations", columns, cells, categories, note)
 
 

@@ -16,8 +16,8 @@ from tirlens.ide.measured_page.table_data import (
     Cell,
     Column,
     TableView,
+    displayed_name,
     share_cell,
-    shown_name,
     table_data,
 )
 from tirlens.ide.measured_page.timeline_data import timeline_data
@@ -69,8 +69,8 @@ def measured_page_data(view: MeasuredView) -> dict[str, Any]:
     tables = [kernel_table(step), *view.tables]
     return {
         "schema_version": SCHEMA_VERSION,
-        "title": shown_name(view.title),
-        "origin": shown_name(view.origin),
+        "title": displayed_name(view.title),
+        "origin": displayed_name(view.origin),
         "generator": f"tirlens {__version__}",
         "tiles": _tiles(step),
         "categories": category_rows(step),
@@ -222,7 +222,7 @@ def _notes(view: MeasuredView) -> list[str]:
             f"{labels.count(step.unplaced, 'operation')} without a time of begin:"
             " in the sums, not in the timeline."
         )
-    found += [shown_name(note) for note in view.notes[:_MOST_NOTES]]
+    found += [displayed_name(note) for note in view.notes[:_MOST_NOTES]]
     if len(view.notes) > _MOST_NOTES:
         found.append(f"{len(view.notes) - _MOST_NOTES:,} further problems.")
     return found

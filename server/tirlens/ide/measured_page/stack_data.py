@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tirlens.ide import labels
-from tirlens.ide.measured_page.table_data import short_name, shown_name
+from tirlens.ide.measured_page.table_data import displayed_name, short_name
 from tirlens.ide.report_page.axes import fraction
 
 # Parts of a bar that have a place of their own.
@@ -53,7 +53,7 @@ def stack_data(stack: Stack) -> dict[str, Any] | None:
 
 def _part(part: StackPart, total_s: float) -> dict[str, Any]:
     return {
-        "name": shown_name(part.name),
+        "name": displayed_name(part.name),
         "short": short_name(part.name),
         "category": part.category,
         "length": fraction(part.time_s / total_s),

@@ -72,7 +72,7 @@ def table_data(table: TableView) -> dict[str, Any]:
     }
 
 
-def shown_name(name: str) -> str:
+def displayed_name(name: str) -> str:
     """A name of a trace as the page has it."""
     flat = " ".join(visible(name[: 2 * _MOST_CHARACTERS]).split())
     return flat if len(flat) <= _MOST_CHARACTERS else flat[: _MOST_CHARACTERS - 3] + "..."
@@ -80,7 +80,7 @@ def shown_name(name: str) -> str:
 
 def short_name(name: str) -> str:
     """The function's own name, for a narrow mark: ``void at::native::copy<4>(int)`` is ``copy``."""
-    words = shown_name(name).replace("(anonymous namespace)::", "").removeprefix("void ")
+    words = displayed_name(name).replace("(anonymous namespace)::", "").removeprefix("void ")
     head = re.split(r"[<(]", words, maxsplit=1)[0].strip()
     return head.rsplit("::", 1)[-1] or words
 
@@ -91,9 +91,9 @@ def _short(cell: Cell) -> str:
 
 def _cell(cell: Cell) -> Any:
     if isinstance(cell, str):
-        return shown_name(cell)
+        return displayed_name(cell)
     text, value = cell
-    return [shown_name(text), None if value is None else _number(value)]
+    return [displayed_name(text), None if value is None else _number(value)]
 
 
 def _number(value: float) -> float:

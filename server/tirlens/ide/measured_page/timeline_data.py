@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tirlens.ide import labels
-from tirlens.ide.measured_page.table_data import short_name, shown_name
+from tirlens.ide.measured_page.table_data import displayed_name, short_name
 from tirlens.ide.report_page.axes import fraction
 from tirlens.measured.categories import CATEGORIES, Category
 from tirlens.measured.timeline import Gap, Lane, Step
@@ -44,18 +44,18 @@ def timeline_data(step: Step) -> dict[str, Any] | None:
     if not step.lanes:
         return None
     lanes = sorted(step.lanes, key=lambda lane: -len(lane.starts_s))[:MOST_LANES]
-    shown = [lane for lane in step.lanes if lane in lanes]
+    kept = [lane for lane in step.lanes if lane in lanes]
     length_s = max(max(lane.ends_s) for lane in step.lanes)
-    shortest_s, merged = _merged(shown, step)
+    shortest_s, merged = _merge_short(kept, step)
     devices: dict[str | None, list[dict[str, Any]]] = {}
-    for lane, segments in zip(shown, merged, strict=True):
+    for lane, segments in zip(kept, merged, strict=True):
         devices.setdefault(lane.device, []).append(_lane_data(lane, segments))
     return {
         "length": round(length_s / _TICK_S),
         "clock": step.clock,
         "names": [
             [
-                shown_name(kernel.name),
+                displayed_name(kernel.name),
                 CATEGORIES.index(kernel.category),
                 short_name(kernel.name),
             ]
@@ -72,17 +72,17 @@ def timeline_data(step: Step) -> dict[str, Any] | None:
             for device, found in devices.items()
         ],
         "overview": _overview(step, length_s),
-        "note": _note(step, shown, shortest_s),
+        "note": _note(step, kept, shortest_s),
     }
 
 
 def _device_name(device: str | None) -> str:
     if device is None:
         return "device"
-    return f"device {shown_name(device)}" if device.isdigit() else shown_name(device)
+    return f"device {displayed_name(device)}" if device.isdigit() else displayed_name(device)
 
 
-def _note(step: Step, shown: Sequence[Lane], shortest_s: float) -> str:
+def _note(step: Step, kept: Sequence[Lane], shortest_s: float) -> str:
     notes: list[str] = []
     if step.clock == "order":
         notes.append(
@@ -94,18 +94,18 @@ def _note(step: Step, shown: Sequence[Lane], shortest_s: float) -> str:
             f"Operations shorter than {labels.seconds(shortest_s)} are drawn together with their"
             " neighbours; the sums have each of them."
         )
-    if len(shown) < len(step.lanes):
-        notes.append(f"{len(step.lanes) - len(shown)} lanes with few operations are left out.")
+    if len(kept) < len(step.lanes):
+        notes.append(f"{len(step.lanes) - len(kept)} lanes with few operations are left out.")
     return " ".join(notes)
 
 
-def _merged(lanes: Sequence[Lane], step: Step) -> tuple[float, list[list[_Segment]]]:
+def _merge_short(lanes: Sequence[Lane], step: Step) -> tuple[float, list[list[_Segment]]]:
     """The segments of each lane, and the length below which operations were merged; 0 for none."""
     shortest_s = 0.0
     while sum(_count(lane, shortest_s) for lane in lanes) > MOST_SEGMENTS:
         shortest_s = 2 * shortest_s or max(max(lane.ends_s) for lane in lanes) / MOST_SEGMENTS / 16
     return shortest_s, [
-        [_joined(lane, first, last, step) for first, last in _groups(lane, shortest_s)]
+        [_segment(lane, first, last, step) for first, last in _groups(lane, shortest_s)]
         for lane in lanes
     ]
 
@@ -131,7 +131,7 @@ def _groups(lane: Lane, shortest_s: float) -> Iterator[tuple[int, int]]:
         yield first, len(lane.starts_s)
 
 
-def _joined(lane: Lane, first: int, last: int, step: Step) -> _Segment:
+def _segment(lane: Lane, first: int, last: int, step: Step) -> _Segment:
     """The segment of the operations from `first` up to before `last`."""
     start, kernel = round(lane.starts_s[first] / _TICK_S), lane.kernels[first]
     if last == first + 1:
@@ -158,7 +158,7 @@ def _lane_data(lane: Lane, segments: Sequence[_Segment]) -> dict[str, Any]:
         flat += [segment.start - before, segment.end - segment.start, number]
         before = segment.start
     return {
-        "name": "" if lane.stream is None else f"stream {shown_name(lane.stream)}",
+        "name": "" if lane.stream is None else f"stream {displayed_name(lane.stream)}",
         "segments": flat,
         "counts": counts,
         "operations": len(lane.starts_s),
