@@ -70,7 +70,7 @@ export function timeline(
         button("−", "Zoom out", () => { view.scaleBy(1 / 2); }),
         button("+", "Zoom in", () => { view.scaleBy(2); }),
         button("All", "Show all of it", () => { view.scaleBy(0); }),
-        button("Next gap", "Go to the next longest gap", () => { view.nextGap(); }),
+        button("Next gap", "Next gap: go to the next longest one", () => { view.nextGap(); }),
       ],
       legend: el("ul", { class: "legend" }, ...[...used, "idle"].map((name) => el("li", {}, swatch(name), name))),
     },
