@@ -10,15 +10,19 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
+from tirlens.quantity_text import SMALL_PREFIXES, plain, with_prefix
+from tirlens.quantity_text import bytes_ as bytes_
+from tirlens.quantity_text import number as number
+from tirlens.quantity_text import percent as percent
+from tirlens.quantity_text import quantity as quantity
+from tirlens.quantity_text import seconds as seconds
+from tirlens.quantity_text import significant as significant
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tirlens.model.operations import Operations
     from tirlens.model.report import Advice, BreakdownEntry, KernelReport
-
-_PREFIXES = ((24, "Y"), (21, "Z"), (18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"))
-_LEAST_COUNT = 0.01
-_SMALL_PREFIXES = ((0, ""), (-3, "m"), (-6, "u"), (-9, "n"), (-12, "p"))
 
 INLAY_LIMIT = 30
 """The most characters of one inlay hint; VS Code cuts all hints of a line at 43 together."""
@@ -26,55 +30,6 @@ ESTIMATE_DIGITS = 2
 """The significant digits of estimated times and bytes."""
 # From this ratio of its ends on, the band of a time is wide.
 _WIDE_BAND = 2.0
-
-
-def significant(value: Decimal, digits: int) -> Decimal:
-    """`value` with `digits` significant digits, halves away from zero."""
-    if not value:
-        return Decimal(0)
-    exponent = value.adjusted() - digits + 1
-    return value.quantize(Decimal(1).scaleb(exponent), rounding=ROUND_HALF_UP)
-
-
-def _plain(value: Decimal) -> str:
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _scale(value: float, digits: int, prefixes: tuple[tuple[int, str], ...]) -> tuple[str, str]:
-    exact = Decimal(value) if isinstance(value, int) else Decimal(repr(value))
-    if not exact.is_finite():
-        return str(value), ""
-    if not exact:
-        return "0", ""
-    # The digits before the point always count, so that 137 stays 137 with two digits.
-    rounded = significant(exact, max(digits, exact.adjusted() % 3 + 1))
-    for exponent, prefix in prefixes:
-        if abs(rounded) >= Decimal(1).scaleb(exponent):
-            return _plain(rounded.scaleb(-exponent)), prefix
-    exponent, prefix = prefixes[-1]
-    return _plain(rounded.scaleb(-exponent)), prefix
-
-
-def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
-    """`value` with an SI prefix on `unit`: ``137 GFLOP``, ``1.21 GB``, ``512 B``.
-
-    Counts have no milli: values below 1 keep their plain form (``0.25 FLOP``).
-    """
-    if value is None:
-        return f"? {unit}".rstrip()
-    if 0 < abs(value) < _LEAST_COUNT:
-        return f"<{_LEAST_COUNT} {unit}".rstrip()
-    number, prefix = _scale(value, digits, (*_PREFIXES, (0, "")))
-    return f"{number} {prefix}{unit}".rstrip()
-
-
-def seconds(value: float | None, digits: int = 3) -> str:
-    """A duration: ``87.1 us``, ``1.2 ms``, ``3 s``."""
-    if value is None:
-        return "? s"
-    number, prefix = _scale(float(value), digits, _SMALL_PREFIXES)
-    return f"{number} {prefix}s"
 
 
 def estimate(value_s: float | None, band_s: tuple[float, float] | None, note: str = "") -> str:
@@ -87,10 +42,10 @@ def estimate(value_s: float | None, band_s: tuple[float, float] | None, note: st
     assert band_s is not None
     exact = Decimal(repr(value_s))
     rounded = significant(exact, ESTIMATE_DIGITS)
-    number, prefix = _scale(float(rounded), ESTIMATE_DIGITS, _SMALL_PREFIXES)
+    number, prefix = with_prefix(float(rounded), ESTIMATE_DIGITS, SMALL_PREFIXES)
     step = Decimal(1).scaleb(rounded.adjusted() - ESTIMATE_DIGITS + 1)
     scale = _exponent(prefix)
-    low, high = (_plain(_rounded_to(end, step).scaleb(-scale)) for end in band_s)
+    low, high = (plain(_rounded_to(end, step).scaleb(-scale)) for end in band_s)
     return _with_notes(f"about {number} {prefix}s", [f"{low} to {high}", note])
 
 
@@ -113,16 +68,16 @@ def saving(value_s: float | None, time_s: float | None) -> str:
     """A part of a time, no more precise than the time is: ``0.5 ms`` of ``2.6 ms``."""
     if not value_s or not time_s:
         return seconds(value_s, ESTIMATE_DIGITS)
-    number, prefix = _scale(float(time_s), ESTIMATE_DIGITS, _SMALL_PREFIXES)
+    number, prefix = with_prefix(float(time_s), ESTIMATE_DIGITS, SMALL_PREFIXES)
     scale = _exponent(prefix)
     decimals = len(number.partition(".")[2])
     part = _rounded_to(value_s, Decimal(1).scaleb(scale - decimals))
-    return f"{_plain(part.scaleb(-scale))} {prefix}s"
+    return f"{plain(part.scaleb(-scale))} {prefix}s"
 
 
 def _exponent(prefix: str) -> int:
     """The power of ten of a prefix of small quantities."""
-    return next(exponent for exponent, name in _SMALL_PREFIXES if name == prefix)
+    return next(exponent for exponent, name in SMALL_PREFIXES if name == prefix)
 
 
 def _rounded_to(value: float, step: Decimal) -> Decimal:
@@ -135,29 +90,6 @@ def _rounded_to(value: float, step: Decimal) -> Decimal:
 def _with_notes(text: str, notes: Sequence[str]) -> str:
     said = ", ".join(filter(None, notes))
     return f"{text} ({said})" if said else text
-
-
-def percent(fraction: float | None) -> str:
-    """A share: ``93%``, ``0.4%``, with at most two significant digits as the estimate allows."""
-    if fraction is None:
-        return "?%"
-    value = Decimal(repr(float(fraction))) * 100
-    step = Decimal(1) if abs(value) >= Decimal("0.95") else Decimal("0.1")
-    rounded = value.quantize(step, rounding=ROUND_HALF_UP)
-    if not rounded and value:
-        return "<0.1%"
-    return f"{_plain(rounded)}%"
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A pure number, plain up to a million and with a prefix above: ``31``, ``0.25``, ``1.5 M``."""
-    if value is None:
-        return "?"
-    if isinstance(value, int) and abs(value) < 1_000_000:
-        return str(value)
-    if 0.001 <= abs(value) < 1_000_000:
-        return _plain(significant(Decimal(repr(float(value))), digits))
-    return quantity(value, "", digits)
 
 
 def flop(value: float | None) -> str:
@@ -181,11 +113,6 @@ def all_work(operations: Operations) -> str:
     if operations.iop:
         found.append(quantity(operations.iop, "IOP"))
     return ", ".join(found) or quantity(0, "FLOP")
-
-
-def bytes_(value: float | None) -> str:
-    """``1.21 GB``; ``? B`` for what is not known."""
-    return quantity(value, "B")
 
 
 def compulsory(report: KernelReport) -> str:

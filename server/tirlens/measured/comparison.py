@@ -13,6 +13,7 @@ from typing import Literal
 
 from tirlens.measured.alignment import Pair, Relation, align
 from tirlens.measured.groups import Group
+from tirlens.measured.mechanisms.dram_traffic import READ, WRITTEN
 from tirlens.measured.records import Operation
 from tirlens.measured.runs import Element, Run, sample_of_group
 from tirlens.measured.significance import Sample, is_beyond_spread, sample_of_runs
@@ -228,7 +229,10 @@ def _dram_bytes(groups: Sequence[Group]) -> float | None:
 def _dram_bytes_of_group(group: Group) -> float | None:
     if group.dram_bytes is not None:
         return group.dram_bytes / group.executions
-    read, written = (group.counters.get(f"dram__bytes_{word}.sum") for word in ("read", "write"))
+    read, written = (
+        next((group.counters[name] for name in names if name in group.counters), None)
+        for names in (READ, WRITTEN)
+    )
     return None if read is None or written is None else read + written
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from tirlens.measured.numbers import seconds_of
+from tirlens.measured.numbers import number_of, seconds_of
 from tirlens.measured.records import MeasuredDevice, Operation, Position, Problem, Record
 from tirlens.measured.trace_file import TraceFile
 
 _REQUIRED = {"file", "kernel", "call", "measured_device", "measured_s"}
+_REGISTERS = "registers_per_thread"
+# By ncu, in a run of its own.
+_COUNTERS = ("dram_read_bytes", "dram_write_bytes", "gpu_time_s", _REGISTERS)
 
 
 class TirlensTable:
@@ -37,13 +40,33 @@ class TirlensTable:
                 except ValueError as error:
                     yield Problem(position, f"measured_s: {error}")
                     continue
+                counters: dict[str, float] = {}
+                for name in _COUNTERS:
+                    try:
+                        counters |= _counter(row, name)
+                    except ValueError as error:
+                        yield Problem(position, f"{name}: {error}")
+                registers = counters.pop(_REGISTERS, None)
                 yield Operation(
                     row["kernel"],
                     position,
                     device=device,
                     time_s=time_s,
+                    registers=None if registers is None else int(registers),
                     attributes={name: value for name, value in row.items() if value},
+                    counters=counters,
                 )
+
+
+def _counter(row: Mapping[str, str | None], name: str) -> dict[str, float]:
+    """The counter of a column, if the row has it."""
+    text = row.get(name)
+    if not text:
+        return {}
+    value = number_of(text)
+    if value < 0:
+        raise ValueError(f"{text[:40]!r} is negative")
+    return {name: value}
 
 
 READER = TirlensTable()
