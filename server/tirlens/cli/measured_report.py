@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TextIO
 from rich.console import Console
 
 from tirlens.captured.names import is_capture
-from tirlens.cli import matched_report, measured_operations, measured_step
+from tirlens.cli import matched_report, measured_advice, measured_operations, measured_step
 from tirlens.cli.errors import UsageError
 from tirlens.cli.outcome import print_note
 from tirlens.cli.output import console, progress, stream, write_json
@@ -36,6 +36,7 @@ PARTS: tuple[Part, ...] = (
     Part(measured_operations.show, measured_operations.data),
     Part(matched_report.show, matched_report.data),
     Part(measured_step.show, measured_step.data),
+    Part(measured_advice.show, measured_advice.data),
 )
 """The parts in their order on the page; each file with a part has a `show` and a `data`."""
 

@@ -1,0 +1,1 @@
+"""Rules of advice on measured operations, a module for each."""
