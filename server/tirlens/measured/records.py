@@ -139,7 +139,10 @@ class SourceLine:
     Attributes
     ----------
     kernel
-        The kernel's name; the rows of one execution follow each other.
+        The kernel's name.
+    execution
+        The number of the execution in the file, from 1; None where the trace does not tell
+        executions of one kernel apart.
     text
         The line or the instruction, as the trace has it.
     file, line
@@ -155,6 +158,7 @@ class SourceLine:
     kernel: str
     position: Position
     text: str
+    execution: int | None = None
     file: str | None = None
     line: int | None = None
     address: int | None = None
