@@ -27,8 +27,14 @@ REQUIREMENTS = {
     "tilelang-0.1.15": ["tilelang==0.1.15", "apache-tvm-ffi==0.1.12", "torch==2.13.0", "numpy"],
     # An oracle for counts; under the GPL, and used in a process of its own alone.
     "barvinok-2026.2.2": ["islpy-barvinok==2026.2.2"],
+    # The report of measured operations of Tenstorrent's devices.
+    "tt_perf_report-1.4.1": ["tt-perf-report==1.4.1"],
 }
-_DISTRIBUTIONS = {"tvm": "apache-tvm", "barvinok": "islpy-barvinok"}
+_DISTRIBUTIONS = {
+    "tvm": "apache-tvm",
+    "barvinok": "islpy-barvinok",
+    "tt_perf_report": "tt-perf-report",
+}
 _ROOT = user_cache_path("tirlens-test") / "envs"
 _INSTALL_LIMIT_S = 1500.0
 _LOCK_WAIT_S = 1800.0

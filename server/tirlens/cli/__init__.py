@@ -14,6 +14,9 @@ from tirlens.collector import scan_new_objects_only
 
 __all__ = ["execute_here", "main"]
 
+# As `tirlens.cli.outputs` has them, which is imported late.
+_RESULT_OPTIONS = ("output", "html", "csv", "summary_file", "write")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status is 0 (done), 1 (some kernel failed) or 2 (wrong usage)."""
@@ -32,7 +35,7 @@ def execute_here(argv: Sequence[str]) -> int:
     # Before anything of the user is started.
     own_process.hide()
     try:
-        if any(getattr(arguments, name, None) for name in ("output", "html", "csv", "write")):
+        if any(getattr(arguments, name, None) for name in _RESULT_OPTIONS):
             # Imported late: the language server must start quickly.
             from tirlens.cli.outputs import check_arguments
 

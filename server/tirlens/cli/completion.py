@@ -12,7 +12,7 @@ from tirlens import hardware
 from tirlens.cli.option_parser import command_parser
 from tirlens.cli.output import stream
 
-_FILES = ("files", "file", "html", "output", "python", "append", "csv", "write")
+_FILES = ("files", "file", "html", "output", "python", "append", "csv", "summary_file", "write")
 
 
 def execute(arguments: argparse.Namespace) -> int:

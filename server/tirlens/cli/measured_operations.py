@@ -1,127 +1,255 @@
-"""The measured operations: as a table for people, as CSV and as JSON."""
+"""The measured operations: as a table for people, as CSV and as JSON.
+
+Columns, units and colours are those of Tenstorrent's performance report (tenstorrent/
+tt-perf-report, README).
+"""
 
 from __future__ import annotations
 
 import argparse
 import csv
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
-from rich import box
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from tirlens.cli.columns import fitting_columns
 from tirlens.ide import labels
 from tirlens.ide.escaping import csv_cell, visible
+from tirlens.measured.categories import category_of
 from tirlens.measured.performance import Performance
-from tirlens.measured.report import MeasuredReport
+from tirlens.measured.records import Operation, Signpost
+from tirlens.measured.report import Line, MeasuredReport
+from tirlens.measured.tensix import setting
 
 CSV_COLUMNS = (
     "ID", "Total %", "Bound", "OP Code", "Device Time", "Op-to-Op Gap", "Cores", "DRAM", "DRAM %",
-    "FLOPs", "FLOPs %", "Math Fidelity", "Device", "Executions", "Kind", "File",
+    "FLOPs", "FLOPs %", "Math Fidelity", "Device", "Output Datatype", "Input 0 Datatype",
+    "Input 1 Datatype", "Input 0 Memory", "Inner Dim Block Size", "Output Subblock H",
+    "Output Subblock W", "Global Call Count", "Sub Device ID", "Available Cores", "Category",
+    "Kind", "Executions", "Raw OP Code", "File",
 )  # fmt: skip
 """Times in us, DRAM in GB/s, FLOPs in TFLOP/s; unknown values are empty."""
-_COLUMNS = CSV_COLUMNS[:3] + CSV_COLUMNS[4:12]
-_WORDS = ("Bound", "Math Fidelity")
+LONG_GAP_S = 6.5e-6
+"""A longer gap is printed in red (tt-perf-report, README)."""
+FEW_CORES = 10
+"""Fewer cores are printed in red where they are under half of those that the operation has."""
+
+_NAME = "OP Code"
+_LEFT = ("ID", "Total %", "Bound")
+_RIGHT = (
+    "Device", "Device Time", "Op-to-Op Gap", "Cores", "Available", "DRAM", "DRAM %", "FLOPs",
+    "FLOPs %", "Math Fidelity",
+)  # fmt: skip
+_WORDS = ("Bound", _NAME, "Math Fidelity")
 _LEAST_IMPORTANT = (
-    "Math Fidelity", "DRAM", "FLOPs", "Cores", "DRAM %", "FLOPs %", "Bound", "Op-to-Op Gap",
+    "Available", "Math Fidelity", "DRAM", "FLOPs", "Cores", "Device", "DRAM %", "FLOPs %", "Bound",
+    "Op-to-Op Gap",
 )  # fmt: skip
 _LEAST_NAME = 24
-LONG_GAP_S = 6.5e-6
-FEW_CORES = 10
+_MOST_NAME = 80
+_GAP = "  "
+_COLORS_BY_CATEGORY = {
+    "product": "magenta", "attention": "blue", "normalisation": "cyan", "collective": "cyan",
+}  # fmt: skip
 
 
 def show(report: MeasuredReport, arguments: argparse.Namespace, out: Console) -> None:
-    """Print the table."""
-    cells = [_cells(row) for row in report.rows]
-    used = [name for name in _COLUMNS if name == "ID" or any(row.get(name) for row in cells)]
-    columns = fitting_columns(used, cells, out.width - _LEAST_NAME, _LEAST_IMPORTANT)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in columns:
-        table.add_column(name, justify="left" if name in _WORDS else "right", no_wrap=True)
-        if name == ("Bound" if "Bound" in columns else columns[min(1, len(columns) - 1)]):
-            table.add_column("OP Code", min_width=_LEAST_NAME, style="bold")
-    for row, texts in zip(report.rows, cells, strict=True):
-        title = Text(visible(op_code(row)), no_wrap=True, overflow="ellipsis")
-        values: list[Text] = []
-        for name in columns:
-            values.append(Text(texts.get(name, ""), style=_style(name, row)))
-            if len(values) == _title_index(columns):
-                values.append(title)
-        table.add_row(*values)
-    out.print(table)
-    for trace in report.traces:
-        count = f"{len(trace.operations):,} operations"
-        out.print(Text(f"{trace.path}: {trace.format_name}, {count}"))
+    """Print the table and its sum."""
+    cells = [_cells(line, report, arguments.raw_op_codes) for line in report.lines]
+    widths = _widths(cells, out)
+    header = _layout({name: name for name in widths}, widths)
+    out.print(Text(header, style="bold"), no_wrap=True, crop=False, overflow="ignore")
+    out.print(Text("─" * cell_len(header)), no_wrap=True, crop=False, overflow="ignore")
+    for line, texts in zip(report.lines, cells, strict=True):
+        styles = _styles(line, report.muted_share)
+        out.print(_row_text(texts, widths, styles), no_wrap=True, crop=False, overflow="ignore")
+    out.print(Text(_sum(report.rows)))
 
 
-def _title_index(columns: list[str]) -> int:
-    """How many columns precede the name."""
-    return columns.index("Bound") + 1 if "Bound" in columns else min(2, len(columns))
+def _widths(cells: Sequence[Mapping[str, str]], out: Console) -> dict[str, int]:
+    """The width of each column that fits; the names take what is left of a terminal's line."""
+    used = [name for name in (*_LEFT, *_RIGHT) if any(name in row for row in cells)]
+    if out.is_terminal:
+        used = fitting_columns(used, cells, out.width - _LEAST_NAME, _LEAST_IMPORTANT)
+    widths = {
+        name: max(cell_len(text) for text in (name, *(row.get(name, "") for row in cells)))
+        for name in [name for name in _LEFT if name in used]
+    }
+    longest = max((cell_len(row[_NAME]) for row in cells), default=0)
+    widths[_NAME] = max(min(longest, _MOST_NAME), len(_NAME))
+    for name in _RIGHT:
+        if name in used:
+            widths[name] = max(cell_len(text) for text in (name, *(r.get(name, "") for r in cells)))
+    if out.is_terminal:
+        others = sum(widths.values()) - widths[_NAME] + len(_GAP) * (len(widths) - 1)
+        widths[_NAME] = max(min(longest, out.width - others), 8)
+    return widths
 
 
-def op_code(row: Performance) -> str:
+def _fit(name: str, text: str, width: int) -> str:
+    if name == _NAME and cell_len(text) > width:
+        text = set_cell_size(text, width - 1) + "…"
+    padding = " " * (width - cell_len(text))
+    return text + padding if name in _WORDS else padding + text
+
+
+def _layout(texts: Mapping[str, str], widths: Mapping[str, int]) -> str:
+    return _GAP.join(_fit(name, texts.get(name, ""), width) for name, width in widths.items())
+
+
+def _row_text(texts: Mapping[str, str], widths: Mapping[str, int], styles: Mapping[str, str]) -> Text:
+    parts: list[str | tuple[str, str]] = []
+    for name, width in widths.items():
+        parts.append((_fit(name, texts.get(name, ""), width), styles.get(name, styles[""])))
+        parts.append(_GAP)
+    return Text.assemble(*parts[:-1])
+
+
+def _sum(rows: Sequence[Performance]) -> str:
+    """The counts, times and the DRAM rate of all operations."""
+    hosts = sum(row.operation.kind == "host" for row in rows)
+    time_s = sum(row.operation.time_s or 0.0 for row in rows)
+    gap_s = sum(row.operation.gap_s or 0.0 for row in rows)
+    text = f"{len(rows) - hosts:,} device ops, {hosts:,} host ops: {labels.seconds(time_s)} of "
+    text += f"device time, {labels.seconds(gap_s)} of gaps"
+    moved = sum(row.operation.dram_bytes or 0 for row in rows if row.operation.time_s)
+    if moved and time_s:
+        text += f"; {labels.rate(moved / time_s, 'B')} of DRAM in operations whose bytes are known"
+    return text
+
+
+def op_code(operation: Operation, is_raw: bool = False) -> str:
     """The operation's name, with the sizes that its trace has."""
-    description = row.operation.attributes.get("description")
-    return f"{row.operation.name} {description}" if description else row.operation.name
+    description = None if is_raw else operation.attributes.get("description")
+    return f"{operation.name} {description}" if description else operation.name
 
 
-def _cells(row: Performance) -> dict[str, str]:
-    operation = row.operation
+def _cells(line: Line, report: MeasuredReport, is_raw: bool) -> dict[str, str]:
+    if isinstance(line, Signpost):
+        return {"ID": str(line.position.row), _NAME: f"-- {_one_line(line.name)}"}
+    operation = line.operation
+    available = operation.attributes.get("AVAILABLE WORKER CORE COUNT", "")
     values = {
-        "ID": str(row.number),
-        "Total %": "" if row.share is None else labels.percent(row.share),
-        "Bound": row.bound or "",
+        "ID": str(line.number),
+        "Total %": "" if line.share is None else labels.percent(line.share),
+        "Bound": line.bound or "",
+        _NAME: _one_line(op_code(operation, is_raw)),
+        "Device": _one_line(operation.device or "") if report.has_devices_apart else "",
         "Device Time": "" if operation.time_s is None else labels.seconds(operation.time_s),
         "Op-to-Op Gap": "" if operation.gap_s is None else labels.seconds(operation.gap_s),
         "Cores": "" if operation.cores is None else str(operation.cores),
-        "DRAM": "" if row.dram_bytes_per_s is None else labels.rate(row.dram_bytes_per_s, "B"),
-        "DRAM %": "" if row.dram_fraction is None else labels.percent(row.dram_fraction),
-        "FLOPs": "" if row.flop_per_s is None else labels.rate(row.flop_per_s, "FLOP"),
-        "FLOPs %": "" if row.flop_fraction is None else labels.percent(row.flop_fraction),
-        "Math Fidelity": visible(operation.attributes.get("math fidelity", "")),
+        "Available": _one_line(available) if "SUB DEVICE ID" in operation.attributes else "",
+        "DRAM": "" if line.dram_bytes_per_s is None else labels.rate(line.dram_bytes_per_s, "B"),
+        "DRAM %": "" if line.dram_fraction is None else labels.percent(line.dram_fraction),
+        "FLOPs": "" if line.flop_per_s is None else labels.rate(line.flop_per_s, "FLOP"),
+        "FLOPs %": "" if line.flop_fraction is None else labels.percent(line.flop_fraction),
+        "Math Fidelity": _one_line(operation.attributes.get("math fidelity", "")),
     }
     return {name: text for name, text in values.items() if text}
 
 
-def _style(column: str, row: Performance) -> str:
-    """The documented colours of the performance report."""
-    operation = row.operation
-    if column == "Op-to-Op Gap" and operation.gap_s is not None and operation.gap_s > LONG_GAP_S:
-        return "red"
-    if column == "Cores" and operation.cores is not None and operation.cores < FEW_CORES:
-        return "red"
-    if column == "Bound" and row.bound is not None:
-        return {"SLOW": "yellow", "HOST": "red"}.get(row.bound, "green")
-    return ""
+def _one_line(text: str) -> str:
+    return visible(" ".join(text.split()))
+
+
+def _styles(line: Line, muted_share: float) -> dict[str, str]:
+    """The documented colours; the style of columns without one is that of ``""``."""
+    if isinstance(line, Signpost):
+        return {"": "bold cyan"}
+    operation = line.operation
+    if line.bound != "HOST" and line.share is not None and line.share < muted_share:
+        return {"": "bright_black"}
+    category = category_of(operation.name, operation.kind)
+    styles = {"": "", _NAME: f"bold {_COLORS_BY_CATEGORY.get(category, '')}".strip()}
+    if operation.kind == "host":
+        styles |= {"Bound": "red", _NAME: "bold red"}
+    if operation.gap_s is not None and operation.gap_s > LONG_GAP_S:
+        styles["Op-to-Op Gap"] = "red"
+    styles["Cores"] = _color_of_cores(operation)
+    by_dram, by_flop = ("DRAM", "DRAM %"), ("FLOPs", "FLOPs %")
+    match line.bound:
+        case "DRAM":
+            styles |= dict.fromkeys(("Bound", *by_dram), "green")
+        case "FLOP":
+            styles |= dict.fromkeys(("Bound", *by_flop), "green")
+        case "BOTH":
+            styles |= dict.fromkeys(("Bound", *by_dram, *by_flop), "green")
+        case "SLOW":
+            is_dram = (line.dram_fraction or 0.0) > (line.flop_fraction or 0.0)
+            styles |= dict.fromkeys(("Bound", *(by_dram if is_dram else by_flop)), "yellow")
+        case _:
+            pass
+    return styles
+
+
+def _color_of_cores(operation: Operation) -> str:
+    """Green for all cores that the operation may use, red for few of them."""
+    cores, available = operation.cores, _available(operation)
+    if cores is None:
+        return ""
+    if cores == available or "DRAMSharded" in operation.attributes.get("ATTRIBUTES", ""):
+        return "green"
+    return "red" if cores < FEW_CORES and (available is None or cores < available / 2) else ""
+
+
+def _available(operation: Operation) -> int | None:
+    text = operation.attributes.get("AVAILABLE WORKER CORE COUNT", "").partition(".")[0]
+    return int(text) if text.isdecimal() and len(text) < 8 else None
 
 
 def write_csv(file: TextIO, report: MeasuredReport) -> None:
-    """A row for each operation."""
+    """A row for each operation and signpost."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
-    for row in report.rows:
-        operation = row.operation
-        cells = (
-            row.number,
-            _in_unit(row.share, 100),
-            row.bound,
-            op_code(row),
-            _in_unit(operation.time_s, 1e6),
-            _in_unit(operation.gap_s, 1e6),
-            operation.cores,
-            _in_unit(row.dram_bytes_per_s, 1e-9),
-            _in_unit(row.dram_fraction, 100),
-            _in_unit(row.flop_per_s, 1e-12),
-            _in_unit(row.flop_fraction, 100),
-            operation.attributes.get("math fidelity"),
-            operation.device,
-            operation.executions,
-            operation.kind,
-            operation.position.path,
-        )
-        writer.writerow(map(csv_cell, cells))
+    for line in report.lines:
+        values = _post_values(line) if isinstance(line, Signpost) else _values(line)
+        writer.writerow([csv_cell(values.get(name)) for name in CSV_COLUMNS])
+
+
+def _post_values(post: Signpost) -> dict[str, object]:
+    name = f"{post.name} (signpost)"
+    return {"ID": post.position.row, _NAME: name, "File": post.position.path}
+
+
+def _values(row: Performance) -> dict[str, object]:
+    operation = row.operation
+    attributes = operation.attributes
+    settings = attributes.get("ATTRIBUTES", "")
+    has_settings = "program_config" in settings
+    types = [tensor.dtype for tensor in operation.inputs] + [None, None]
+    return {
+        "ID": row.number,
+        "Total %": _in_unit(row.share, 100),
+        "Bound": row.bound,
+        _NAME: op_code(operation),
+        "Device Time": _in_unit(operation.time_s, 1e6),
+        "Op-to-Op Gap": _in_unit(operation.gap_s, 1e6),
+        "Cores": operation.cores,
+        "DRAM": _in_unit(row.dram_bytes_per_s, 1e-9),
+        "DRAM %": _in_unit(row.dram_fraction, 100),
+        "FLOPs": _in_unit(row.flop_per_s, 1e-12),
+        "FLOPs %": _in_unit(row.flop_fraction, 100),
+        "Math Fidelity": attributes.get("math fidelity"),
+        "Device": operation.device,
+        "Output Datatype": operation.outputs[0].dtype if operation.outputs else None,
+        "Input 0 Datatype": types[0],
+        "Input 1 Datatype": types[1],
+        "Input 0 Memory": operation.inputs[0].memory if operation.inputs else None,
+        "Inner Dim Block Size": setting(settings, "in0_block_w") if has_settings else None,
+        "Output Subblock H": setting(settings, "out_subblock_h") if has_settings else None,
+        "Output Subblock W": setting(settings, "out_subblock_w") if has_settings else None,
+        "Global Call Count": attributes.get("GLOBAL CALL COUNT"),
+        "Sub Device ID": attributes.get("SUB DEVICE ID"),
+        "Available Cores": _available(operation),
+        "Category": category_of(operation.name, operation.kind),
+        "Kind": operation.kind,
+        "Executions": operation.executions,
+        "Raw OP Code": operation.name,
+        "File": operation.position.path,
+    }
 
 
 def _in_unit(value: float | None, factor: float) -> float | None:
@@ -130,13 +258,28 @@ def _in_unit(value: float | None, factor: float) -> float | None:
 
 
 def data(report: MeasuredReport, arguments: argparse.Namespace) -> dict[str, Any]:
-    """The traces and operations, in SI units."""
+    """The traces, operations and signposts, in SI units."""
     return {
         "traces": [
             {"file": str(trace.path), "format": trace.format_name} for trace in report.traces
         ],
+        "notes": list(report.notes),
         "operations": [_operation_data(row) for row in report.rows],
+        "signposts": _signpost_data(line for line in report.lines if isinstance(line, Signpost)),
     }
+
+
+def _signpost_data(posts: Iterable[Signpost]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": post.position.row,
+            "file": post.position.path,
+            "name": post.name,
+            "start_s": post.start_s,
+            "end_s": post.end_s,
+        }
+        for post in posts
+    ]
 
 
 def _operation_data(row: Performance) -> dict[str, Any]:
@@ -146,10 +289,13 @@ def _operation_data(row: Performance) -> dict[str, Any]:
         "file": operation.position.path,
         "name": operation.name,
         "kind": operation.kind,
+        "category": category_of(operation.name, operation.kind),
         "device": operation.device,
+        "stream": operation.stream,
         "share": row.share,
         "bound": row.bound,
         "time_s": operation.time_s,
+        "host_time_s": operation.host_time_s,
         "gap_s": operation.gap_s,
         "start_s": operation.start_s,
         "executions": operation.executions,
@@ -162,6 +308,7 @@ def _operation_data(row: Performance) -> dict[str, Any]:
         "dram_bytes": operation.dram_bytes,
         "dram_bytes_per_s": row.dram_bytes_per_s,
         "dram_fraction": row.dram_fraction,
+        "math_fidelity": operation.attributes.get("math fidelity"),
         "attributes": dict(operation.attributes),
         "counters": dict(operation.counters),
     }

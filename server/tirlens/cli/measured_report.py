@@ -10,13 +10,19 @@ from typing import Any, NamedTuple, TextIO
 from rich.console import Console
 
 from tirlens.captured.names import is_capture
-from tirlens.cli import matched_report, measured_advice, measured_operations, measured_step
+from tirlens.cli import (
+    matched_report,
+    measured_advice,
+    measured_operations,
+    measured_step,
+    measured_summary,
+)
 from tirlens.cli.errors import UsageError
+from tirlens.cli.measured_selection import select
 from tirlens.cli.outcome import print_note
 from tirlens.cli.output import console, progress, stream, write_json
 from tirlens.cli.rows import selection
 from tirlens.cli.trace_reading import PROBLEM_LINES, reading
-from tirlens.measured.performance import performances
 from tirlens.measured.reader import find_reader
 from tirlens.measured.report import MeasuredReport
 from tirlens.measured.trace import Trace, read_trace
@@ -34,6 +40,7 @@ class Part(NamedTuple):
 
 PARTS: tuple[Part, ...] = (
     Part(measured_operations.show, measured_operations.data),
+    Part(measured_summary.show, measured_summary.data),
     Part(matched_report.show, matched_report.data),
     Part(measured_step.show, measured_step.data),
     Part(measured_advice.show, measured_advice.data),
@@ -57,30 +64,29 @@ def execute(arguments: argparse.Namespace, paths: Sequence[Path]) -> int:
     """Read, print, and give the exit status: 1 where a trace or a row of it is not read."""
     if not paths:
         raise UsageError("--measured: no trace is named")
-    selected = selection(0.0, arguments.id_range)
+    if arguments.id_range is not None:
+        selection(0.0, arguments.id_range.replace(",", ""))
     traces, errors = _read(paths)
-    operations = [operation for trace in traces for operation in trace.operations]
-    rows = tuple(
-        row
-        for row in performances(operations)
-        if selected.first <= row.number and (selected.last is None or row.number <= selected.last)
-    )
-    sources = tuple(Path(name) for name in arguments.files if Path(name) not in paths)
-    report = MeasuredReport(tuple(traces), rows, sources)
-    if traces:
-        _write(report, arguments)
-    problems = _print_problems(traces)
     for error in errors:
         print_note(str(error))
     if not traces:
         return 2
-    return 1 if errors or problems else 0
+    sources = tuple(Path(name) for name in arguments.files if Path(name) not in paths)
+    report = select(traces, sources, arguments)
+    _write(report, arguments)
+    for note in report.notes:
+        print_note(note)
+    has_problems = _print_problems(traces)
+    return 1 if errors or has_problems else 0
 
 
 def _write(report: MeasuredReport, arguments: argparse.Namespace) -> None:
     if arguments.csv is not None:
         with stream(arguments.csv) as file:
             measured_operations.write_csv(file, report)
+    if arguments.summary_file is not None:
+        with stream(arguments.summary_file) as file:
+            measured_summary.write_csv(file, report, arguments)
     if arguments.html is not None:
         with stream(arguments.html) as file:
             file.write(measured_step.page(report, arguments))

@@ -56,14 +56,57 @@ def _report(commands: Commands) -> None:
 
 def _trace_options(parser: argparse.ArgumentParser) -> None:
     """The options of measured operations."""
-    parser.add_argument(
+    group = parser.add_argument_group("measured operations")
+    group.add_argument(
         "--measured",
         nargs="*",
         metavar="TRACE",
         help="traces of profilers; files of kernels beside them are matched with their operations. "
         "A trace is recognised without this option, too",
     )
-    parser.add_argument("--csv", metavar="FILE", help="write the measured operations here as CSV")
+    group.add_argument("--csv", metavar="FILE", help="also write the operations here as CSV")
+    group.add_argument(
+        "--signpost", metavar="NAME", help="the last section of this name (a signpost, NVTX range "
+        "or record_function); default: the last section"
+    )  # fmt: skip
+    group.add_argument("--start-signpost", metavar="NAME", help="from the first signpost NAME on")
+    group.add_argument("--end-signpost", metavar="NAME", help="up to the next signpost NAME")
+    group.add_argument("--ignore-signposts", action="store_true", help="the whole trace")
+    group.add_argument(
+        "--print-signposts", action="store_true", help="list the signposts between operations"
+    )
+    group.add_argument(
+        "--tracing-mode",
+        action="store_true",
+        help="the rows are in the order of execution, not the host's times: of traces that are "
+        "replayed on the device",
+    )
+    group.add_argument("--no-host-ops", action="store_true", help="leave out operations of hosts")
+    group.add_argument(
+        "--raw-op-codes", action="store_true", help="operations as the trace names them alone"
+    )
+    group.add_argument(
+        "--merge-devices",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="operations of several hosts and devices as one: the longest, the mean of "
+        "collectives (default: where all devices execute the same)",
+    )
+    group.add_argument(
+        "--group-by",
+        choices=("op", "memory", "category"),
+        default="memory",
+        help="what the summary sums: operations, those with the same memory of their first "
+        "operand, or categories (default: memory)",
+    )
+    group.add_argument("--no-summary", action="store_true", help="leave out the summary")
+    group.add_argument("--summary-file", metavar="FILE", help="also write the summary as CSV")
+    group.add_argument(
+        "--active-experts",
+        type=_positive,
+        metavar="K",
+        help="experts for each batch of sparse products whose rows do not have nnz",
+    )
 
 
 def _by_launches(parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ from tirlens.file_reader import digest_of, read_bytes
 
 _MAX_BYTES = 1 << 30
 _HEAD_BYTES = 8192
-OPTIONS = ("output", "html", "csv", "write")
+OPTIONS = ("output", "html", "csv", "summary_file", "write")
 """The options that name files for results."""
 # What a file of each kind begins with. A file that was written on this machine is known by its
 # content, too: `_record_of`.
@@ -31,7 +31,7 @@ _SIGNATURES = {
         r"|<!DOCTYPE html>(.|\n)*<title>TIRLens: "
         r"|file,kernel,call,device,id,depth,line,"
         r"|operation,kind,grid,block,arguments,relation,"
-        r"|ID,Total %,Bound,OP Code,Device Time,"
+        r"|ID,Total %,Bound,OP Code,Device Time,|Total % \[%\],Op Code,"
         r"|\*\*TIRLens:\*\* |## .+\n\n`[^`\n]+:\d+`\n\n\*\*"
         r"| ?kernel +(device +call|time +band) +"
         r"|\S.*  \S.*:\d+\n  \S.* \| "
@@ -58,7 +58,7 @@ def check_arguments(arguments: argparse.Namespace) -> None:
             for given in _inputs(arguments):
                 if _is_same(path, given) or (given.is_dir() and _is_source(path, given)):
                     raise UsageError(f"--{option} {name}: this is a file that the command reads")
-            check(path, kind, f"--{option} {name}")
+            check(path, kind, f"--{option.replace('_', '-')} {name}")
 
 
 def check(path: Path, kind: str, name: str) -> None:

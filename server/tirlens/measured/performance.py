@@ -7,23 +7,16 @@ the operations of all formats.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from tirlens.measured.peaks import Peaks
 from tirlens.measured.records import Operation
 
 BoundClass: TypeAlias = Literal["DRAM", "FLOP", "BOTH", "SLOW", "HOST"]
 
 BOUND_FRACTION = 0.65
 """The share of a peak from which on it bounds an operation (tt-perf-report, README)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Peaks:
-    """What a device can reach for an operation: None where that is not known."""
-
-    dram_bytes_per_s: float | None = None
-    flop_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +55,10 @@ def performance(operation: Operation, total_s: float, peaks: Peaks) -> Performan
     flop_per_s = _rate(operation.flop, time_s)
     dram_fraction = _rate(dram_bytes_per_s, peaks.dram_bytes_per_s)
     flop_fraction = _rate(flop_per_s, peaks.flop_per_s)
-    occupied_s = occupied_time_s(operation)
     return Performance(
         operation.position.row,
         operation,
-        occupied_s / total_s if occupied_s is not None and total_s else None,
+        _share(operation, total_s),
         _bound(operation, dram_fraction, flop_fraction),
         dram_bytes_per_s,
         dram_fraction,
@@ -75,11 +67,18 @@ def performance(operation: Operation, total_s: float, peaks: Peaks) -> Performan
     )
 
 
-def performances(operations: Iterable[Operation]) -> tuple[Performance, ...]:
+def performances(operations: Iterable[tuple[Operation, Peaks]]) -> tuple[Performance, ...]:
     """The rows of all operations."""
-    operations = tuple(operations)
-    total_s = sum(occupied_time_s(operation) or 0.0 for operation in operations)
-    return tuple(performance(operation, total_s, Peaks()) for operation in operations)
+    pairs = tuple(operations)
+    total_s = sum(occupied_time_s(operation) or 0.0 for operation, _ in pairs)
+    return tuple(performance(operation, total_s, peaks) for operation, peaks in pairs)
+
+
+def with_shares(rows: Iterable[Performance]) -> tuple[Performance, ...]:
+    """Rows of which some were left out, with their parts of the time of those that are left."""
+    rows = tuple(rows)
+    total_s = sum(occupied_time_s(row.operation) or 0.0 for row in rows)
+    return tuple(replace(row, share=_share(row.operation, total_s)) for row in rows)
 
 
 def occupied_time_s(operation: Operation) -> float | None:
@@ -87,6 +86,11 @@ def occupied_time_s(operation: Operation) -> float | None:
     if operation.time_s is None and operation.gap_s is None:
         return None
     return (operation.time_s or 0.0) + (operation.gap_s or 0.0)
+
+
+def _share(operation: Operation, total_s: float) -> float | None:
+    occupied_s = occupied_time_s(operation)
+    return occupied_s / total_s if occupied_s is not None and total_s else None
 
 
 def _rate(amount: float | None, per: float | None) -> float | None:

@@ -58,6 +58,9 @@ class Operation:
     start_s
         Its begin, on the clock of the trace.  The origin is near the trace's begin: seconds since
         1970 as a float have steps of 240 ns.
+    order
+        A number by which operations and signposts are in the order in which the host issued them,
+        where their rows are not.
     launched_s
         The begin of the host's call that launched it, on the same clock.
     graph_launch
@@ -96,6 +99,7 @@ class Operation:
     device: str | None = None
     stream: str | None = None
     start_s: float | None = None
+    order: float | None = None
     launched_s: float | None = None
     graph_launch: str | None = None
     time_s: float | None = None
@@ -123,13 +127,14 @@ class Signpost:
     """A section that the program marked: what follows, or what happens from `start_s` to `end_s`.
 
     `end_s` is None for a mark without an end, such as Tracy's signpost.  A trace without times has
-    signposts in the order of its rows only.
+    signposts in the order of its rows, or of `order`, as operations have it.
     """
 
     name: str
     position: Position
     start_s: float | None = None
     end_s: float | None = None
+    order: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +173,17 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredDevice:
-    """A device of the trace: `device` as operations name it, and what the trace says of it."""
+    """A device of the trace: `device` as operations name it, and what the trace says of it.
+
+    `is_assumed` where the trace names none, and the reader takes the device that the format's own
+    tool takes.
+    """
 
     device: str | None
     name: str | None = None
     architecture: str | None = None
     cores: int | None = None
+    is_assumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from tirlens.measured.performance import Performance
+from tirlens.measured.records import Signpost
 from tirlens.measured.trace import Trace
+
+Line: TypeAlias = Performance | Signpost
 
 
 @dataclass(frozen=True)
@@ -17,12 +21,26 @@ class MeasuredReport:
     ----------
     traces
         The files, with all that they have.
-    rows
-        The performance of the selected operations.
+    lines
+        The selected operations, and where they are asked for the signposts between them.
+    muted_share
+        Operations with a smaller part of the time are printed in grey.
+    has_devices_apart
+        The operations are of several devices and are not merged.
     sources
         Files of kernels that were named beside the traces.
+    notes
+        What was chosen where the user did not ask for it.
     """
 
     traces: tuple[Trace, ...]
-    rows: tuple[Performance, ...]
+    lines: tuple[Line, ...]
+    muted_share: float = 0.0
+    has_devices_apart: bool = False
     sources: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Performance, ...]:
+        """The performance of the selected operations."""
+        return tuple(line for line in self.lines if isinstance(line, Performance))
