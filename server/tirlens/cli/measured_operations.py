@@ -100,7 +100,9 @@ def _layout(texts: Mapping[str, str], widths: Mapping[str, int]) -> str:
     return _GAP.join(_fit(name, texts.get(name, ""), width) for name, width in widths.items())
 
 
-def _row_text(texts: Mapping[str, str], widths: Mapping[str, int], styles: Mapping[str, str]) -> Text:
+def _row_text(
+    texts: Mapping[str, str], widths: Mapping[str, int], styles: Mapping[str, str]
+) -> Text:
     parts: list[str | tuple[str, str]] = []
     for name, width in widths.items():
         parts.append((_fit(name, texts.get(name, ""), width), styles.get(name, styles[""])))
