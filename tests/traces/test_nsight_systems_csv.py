@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -259,3 +260,15 @@ def test_a_program_with_a_header_is_no_report(tmp_path: Path) -> None:
     path = tmp_path / "kernels.py"
     path.write_text(f'import tvm\nHEADER = "{KERNELS}"\n')
     assert find_reader(open_trace(path)) is None
+
+
+def test_powershell_and_gzip(tmp_path: Path) -> None:
+    text = f"{KERNELS}\r\n60.0,300,3,100.0,100.0,90,110,8.2,k\r\n"
+    for name, content in (
+        ("a.csv", text.encode("utf-16")),
+        ("b.csv.gz", gzip.compress(text.encode())),
+    ):
+        path = tmp_path / name
+        path.write_bytes(content)
+        (operation,) = records_of(path)
+        assert operation.time_s == pytest.approx(300e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sqlite3
 from pathlib import Path
 
@@ -302,3 +303,18 @@ def test_the_file_is_not_written(tmp_path: Path) -> None:
     records_of(path)
     assert path.read_bytes() == content
     assert [file.name for file in tmp_path.iterdir()] == ["export.sqlite"]
+
+
+def test_a_compressed_database_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "export.sqlite.gz"
+    content = (SAMPLES / "nsys_export_2022.1.sqlite").read_bytes()
+    path.write_bytes(gzip.compress(content))
+    with pytest.raises(TraceError, match="expand it with gunzip"):
+        list(reader_of(trace := open_trace(path)).records(trace))
+
+
+def test_a_recording_says_how_it_is_exported(tmp_path: Path) -> None:
+    path = tmp_path / "report1.nsys-rep"
+    path.write_bytes(b"NVIDIA Tegra Profiler Report 2023@4@4@54" + bytes(64))
+    with pytest.raises(TraceError, match="nsys export --type sqlite FILE"):
+        list(reader_of(trace := open_trace(path)).records(trace))

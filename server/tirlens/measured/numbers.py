@@ -30,7 +30,7 @@ def number_of(text: str, decimal_comma: bool = False) -> float:
     digits = text.strip()
     if decimal_comma:
         digits = digits.translate(_EXCHANGED)
-    if _GROUPED.match(digits):
+    if "," in digits and _GROUPED.match(digits):
         digits = digits.replace(",", "")
     try:
         value = float(digits)

@@ -75,7 +75,7 @@ class NsightComputeCsv:
 
     def recognises(self, trace: TraceFile) -> bool:
         """Whether one of the first lines is the header of a page."""
-        lines = trace.head.decode("utf-8-sig", "replace").splitlines()
+        lines = trace.head_text.splitlines()
         # The last line may be cut.
         return any(
             _header_of(fields_of(line)) is not None
@@ -85,7 +85,7 @@ class NsightComputeCsv:
 
     def records(self, trace: TraceFile) -> Iterator[Record]:
         """The operations in the order of the file, and a device before its first operation."""
-        decimal_comma = _DECIMAL_COMMA.search(trace.head.decode("utf-8", "replace")) is not None
+        decimal_comma = _DECIMAL_COMMA.search(trace.head_text) is not None
         with trace.text() as file:
             yield from _Reading(decimal_comma).records(csv_rows(trace, file))
 

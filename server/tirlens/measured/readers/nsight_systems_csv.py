@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from tirlens.measured.csv_rows import csv_rows, fields_of, lines_of
@@ -31,6 +32,8 @@ _RENAMED = {
     "Calls": "Num Calls", "CorrID": "CorrId",
 }  # fmt: skip
 _DELIMITERS = ",\t;"
+# Of the numbers that are whole without a doubt.
+_DIGITS = 18
 # Of CUDA's own operations, in reports that list them with kernels.
 _COPY = re.compile(r"\[CUDA ", re.IGNORECASE)
 
@@ -94,14 +97,11 @@ class _Row:
 
     def dimensions(self, *names: str) -> tuple[int, int, int] | None:
         """Blocks or threads, in three columns or in one with three numbers."""
-        words = [word for name in names for word in (self.text(name) or "").split()]
-        if not words:
-            return None
+        words = " ".join([self.text(name) or "" for name in names])
         try:
-            x, y, z = map(_whole, words)
+            return _dimensions(words)
         except ValueError as error:
             raise ValueError(f"{names[0]}: {error}") from None
-        return x, y, z
 
     def attributes(self, *names: str) -> dict[str, str]:
         """The cells that are not empty, with their units, by their names."""
@@ -116,7 +116,18 @@ class _Row:
         return _UNITS_S.get(self.header.units[name], self.header.usual_unit_s)
 
 
+@lru_cache(4096)
+def _dimensions(text: str) -> tuple[int, int, int] | None:
+    words = text.split()
+    if not words:
+        return None
+    x, y, z = map(_whole, words)
+    return x, y, z
+
+
 def _whole(text: str) -> int:
+    if len(text) < _DIGITS and text.isdecimal():
+        return int(text)
     value = number_of(text)
     if value < 0 or value != int(value):
         raise ValueError(f"{text!r} is no count")
@@ -376,7 +387,7 @@ class NsightSystemsCsv:
 
     def recognises(self, trace: TraceFile) -> bool:
         """Whether one of the first lines is the header of a report."""
-        lines = trace.head.decode("utf-8-sig", "replace").splitlines()
+        lines = trace.head_text.splitlines()
         return any(
             _report_of(fields_of(line, delimiter)) is not None
             for line in lines[:200]

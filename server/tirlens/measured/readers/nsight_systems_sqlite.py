@@ -79,6 +79,9 @@ class NsightSystemsSqlite:
         """Whether it is a database with the strings of an export and a table of its events."""
         if not trace.head.startswith(b"SQLite format 3\0"):
             return False
+        if trace.is_compressed:
+            # Of other databases there are no readers.
+            return b"CUPTI_ACTIVITY_KIND" in trace.head or b"StringIds" in trace.head
         try:
             with _database(trace) as database:
                 tables = _tables(database)
@@ -96,6 +99,8 @@ class NsightSystemsSqlite:
 @contextmanager
 def _database(trace: TraceFile) -> Generator[sqlite3.Connection]:
     """The database, which is not written, and of whose schema no function is evaluated."""
+    if trace.is_compressed:
+        raise TraceError(f"{trace.path}: SQLite reads no compressed file: expand it with gunzip")
     uri = f"file:{quote(str(trace.path.absolute()))}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as database:
