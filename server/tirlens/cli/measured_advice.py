@@ -30,11 +30,10 @@ def show(report: MeasuredReport, arguments: argparse.Namespace, out: Console) ->
     found = _advice(report, arguments)
     if not found:
         return
-    total_s = sum(occupied_time_s(row.operation) or 0.0 for row in report.rows)
     out.print()
     out.print(Text("Advice", style="bold"))
     for advice in found[:_MOST_LISTED]:
-        out.print(Text(_saving(advice, total_s), style="green" if advice.saving_s else ""), end="")
+        out.print(Text(_saving(advice, report), style="green" if advice.saving_s else ""), end="")
         out.print(Text(f"{labels.cut(visible(advice.subject), _LONGEST_NAME)}: {advice.message}"))
         figures = ", ".join(map(_figure, advice.evidence))
         out.print(Text(f"    {figures}; {_ids(advice.rows)} ({advice.rule})", style="dim"))
@@ -53,6 +52,7 @@ def data(report: MeasuredReport, arguments: argparse.Namespace) -> dict[str, Any
                 "message": advice.message,
                 "ids": advice.rows,
                 "saving_at_most_s": advice.saving_s,
+                "is_idle_time": advice.is_idle_time,
                 "evidence": [figure._asdict() for figure in advice.evidence],
             }
             for advice in _advice(report, arguments)
@@ -87,10 +87,17 @@ def _device_of(
     return device_of
 
 
-def _saving(advice: MeasuredAdvice, total_s: float) -> str:
+def _saving(advice: MeasuredAdvice, report: MeasuredReport) -> str:
+    """The time with its part of the device time, or of all time where it is a part of the gaps."""
     if advice.saving_s is None:
         return "  "
-    share = f" ({labels.percent(advice.saving_s / total_s)})" if total_s else ""
+    operations = (row.operation for row in report.rows)
+    if advice.is_idle_time:
+        total_s = sum(occupied_time_s(operation) or 0.0 for operation in operations)
+    else:
+        total_s = sum(operation.time_s or 0.0 for operation in operations)
+    of = "all time" if advice.is_idle_time else "the device time"
+    share = f" ({labels.percent(advice.saving_s / total_s)} of {of})" if total_s else ""
     return f"  save up to {labels.seconds(advice.saving_s)}{share}: "
 
 

@@ -19,7 +19,8 @@ from tirlens.measured.records import Operation
 
 __all__ = ["MeasuredAdvice", "Question", "advice_for"]
 
-#: Savings below this share of the time of all operations are left out.
+#: Savings below this share of the device time of all operations are left out. Gaps do not count:
+#: those of a step that compiles are longer than all its operations.
 NOTICEABLE_SHARE = 0.005
 
 
@@ -36,7 +37,7 @@ def advice_for(
         The catalogue's entry of the device that an operation ran on; None where it has none.
     """
     question = question_of(rows, device_of)
-    least_s = NOTICEABLE_SHARE * question.total_s
+    least_s = NOTICEABLE_SHARE * question.busy_s
     found = [
         advice
         for rule in _rules()

@@ -39,6 +39,8 @@ class MeasuredAdvice:
         The figures that it rests on.
     saving_s
         The most time that it can save, of all `rows` together; None where it saves none.
+    is_idle_time
+        It saves time in which nothing runs, not device time.
     """
 
     rule: str
@@ -47,6 +49,7 @@ class MeasuredAdvice:
     rows: tuple[int, ...]
     evidence: tuple[Figure, ...]
     saving_s: float | None = None
+    is_idle_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,12 @@ class Executions:
     def operation(self) -> Operation:
         """The first of them."""
         return self.rows[0].operation
+
+    @property
+    def title(self) -> str:
+        """Its name, with the sizes that its trace has."""
+        description = self.operation.attributes.get("description")
+        return f"{self.operation.name} {description}" if description else self.operation.name
 
     @property
     def bound(self) -> str | None:
@@ -129,13 +138,14 @@ class Question:
         The same, those of one operation with the same arguments and settings together.
     device_of
         The device that an operation ran on.
-    total_s
-        The device time of all with the gaps between them.
+    busy_s, total_s
+        The device time of all, without and with the gaps between them.
     """
 
     rows: tuple[Performance, ...]
     kernels: tuple[Executions, ...]
     device_of: Callable[[Operation], Device | None]
+    busy_s: float
     total_s: float
 
 
@@ -158,7 +168,8 @@ def question_of(
         Executions(tuple(group), device_of(group[0].operation)) for group in groups.values()
     )
     total_s = sum(occupied_time_s(row.operation) or 0.0 for row in rows)
-    return Question(tuple(rows), kernels, device_of, total_s)
+    busy_s = sum(row.operation.time_s or 0.0 for row in rows)
+    return Question(tuple(rows), kernels, device_of, busy_s, total_s)
 
 
 _Key: TypeAlias = tuple[

@@ -31,9 +31,12 @@ def is_dram_sharded(operation: Operation) -> bool:
     return "DRAMShardedProgramConfig" in operation.attributes.get("ATTRIBUTES", "")
 
 
-def has_program_config(operation: Operation) -> bool:
-    """Whether the caller gave a program configuration."""
-    return "ProgramConfig(" in operation.attributes.get("ATTRIBUTES", "")
+def lacks_program_config(operation: Operation) -> bool:
+    """Whether the row says that the caller gave no program configuration."""
+    found = re.search(
+        r"\bprogram_config'?\s*[:=]\s*'?std::nullopt", operation.attributes.get("ATTRIBUTES", "")
+    )
+    return found is not None
 
 
 def block_setting(operation: Operation, name: str) -> int | None:

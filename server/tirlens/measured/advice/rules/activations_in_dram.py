@@ -2,7 +2,8 @@
 
 What it finds
 -------------
-Products on Tensix cores below 65% of both peaks whose first operand is in DRAM.
+Products on Tensix cores below 65% of both peaks whose first operand is in DRAM, and at most half of
+the SRAM of all cores.
 
 Why it costs time
 -----------------
@@ -38,9 +39,10 @@ tenstorrent/tt-perf-report, README.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
-from tirlens.measured.advice.question import Figure, MeasuredAdvice, Question
+from tirlens.measured.advice.question import Executions, Figure, MeasuredAdvice, Question
 from tirlens.measured.advice.tensix_product import products, roofline_s
 
 
@@ -52,10 +54,12 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
         least_s = roofline_s(kernel)
         if kernel.bound != "SLOW" or memory is None or "L1" in memory or least_s is None:
             continue
+        if not _fits_in_l1(kernel):
+            continue
         yield MeasuredAdvice(
             rule="activations-in-dram",
             message="the first operand in L1",
-            subject=kernel.operation.name,
+            subject=kernel.title,
             rows=kernel.numbers,
             evidence=(
                 Figure("time", kernel.time_s, "s"),
@@ -63,3 +67,12 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
             ),
             saving_s=kernel.saving_down_to_s(least_s),
         )
+
+
+def _fits_in_l1(kernel: Executions) -> bool:
+    tensor, device = kernel.operation.inputs[0], kernel.device
+    if tensor.shape is None or device is None:
+        return False
+    # Block floats have a byte for each element at most.
+    width = {"FLOAT32": 4, "BFLOAT16": 2}.get(tensor.dtype or "", 1)
+    return math.prod(tensor.shape) * width <= device.l1_bytes_per_sm * device.sm_count / 2

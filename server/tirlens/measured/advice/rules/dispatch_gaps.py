@@ -69,4 +69,5 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
             Figure("remain in a replayed trace", _REMAINING_GAP_S, "s"),
         ),
         saving_s=idle_s - _REMAINING_GAP_S * len(gaps),
+        is_idle_time=True,
     )

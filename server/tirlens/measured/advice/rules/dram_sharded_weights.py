@@ -55,7 +55,7 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
             rule="dram-sharded-weights",
             message="weights that are width-sharded in DRAM, with "
             "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig",
-            subject=operation.name,
+            subject=kernel.title,
             rows=kernel.numbers,
             evidence=(
                 Figure("time", kernel.time_s, "s"),

@@ -61,7 +61,7 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
             rule="fewer-passes",
             message=f"{needed} computes all bits that {' x '.join(operands[:2])} => {operands[2]} "
             f"has use for, {present} takes {PASSES[present]} passes instead of {PASSES[needed]}",
-            subject=kernel.operation.name,
+            subject=kernel.title,
             rows=kernel.numbers,
             evidence=(
                 Figure("time", kernel.time_s, "s"),

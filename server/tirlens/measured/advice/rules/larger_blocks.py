@@ -44,8 +44,8 @@ from collections.abc import Iterator
 from tirlens.measured.advice.question import Figure, MeasuredAdvice, Question
 from tirlens.measured.advice.tensix_product import (
     block_setting,
-    has_program_config,
     is_dram_sharded,
+    lacks_program_config,
     products,
     roofline_s,
 )
@@ -62,7 +62,7 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
         yield MeasuredAdvice(
             rule="larger-blocks",
             message=message,
-            subject=kernel.operation.name,
+            subject=kernel.title,
             rows=kernel.numbers,
             evidence=(
                 Figure("time", kernel.time_s, "s"),
@@ -73,7 +73,7 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
 
 
 def _message(operation: Operation) -> str | None:
-    if not has_program_config(operation):
+    if lacks_program_config(operation):
         return "a program_config with its own in0_block_w and output sub-block: none is given"
     block = block_setting(operation, "in0_block_w")
     height, width = (block_setting(operation, f"out_subblock_{side}") for side in "hw")

@@ -68,6 +68,7 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
                     Figure("a launch costs", gaps[0][2], "s"),
                 ),
                 saving_s=sum(gap_s - cost_s for _, gap_s, cost_s in gaps),
+                is_idle_time=True,
             )
 
 

@@ -58,7 +58,7 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
         yield MeasuredAdvice(
             rule="more-cores",
             message=f"a grid of more cores: {cores} of {available} are used",
-            subject=operation.name,
+            subject=kernel.title,
             rows=kernel.numbers,
             evidence=(
                 Figure("time", kernel.time_s, "s"),

@@ -49,7 +49,7 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
         yield MeasuredAdvice(
             rule="operations-of-the-host",
             message="an operation of the device in its place",
-            subject=kernel.operation.name,
+            subject=kernel.title,
             rows=kernel.numbers,
             evidence=(
                 Figure("executions", kernel.executions),

@@ -59,7 +59,7 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
             rule="partial-wave",
             message=f"more blocks: {blocks} leave {device.sm_count - blocks} of "
             f"{device.sm_count} SMs without work",
-            subject=operation.name,
+            subject=kernel.title,
             rows=kernel.numbers,
             evidence=(
                 Figure("time", kernel.time_s, "s"),

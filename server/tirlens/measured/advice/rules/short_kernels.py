@@ -60,7 +60,7 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
         yield MeasuredAdvice(
             rule="short-kernels",
             message="fuse it into a neighbour, or do more in a launch",
-            subject=operation.name,
+            subject=kernel.title,
             rows=kernel.numbers,
             evidence=(
                 Figure("executions", kernel.executions),

@@ -44,7 +44,7 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
             yield MeasuredAdvice(
                 rule="unknown-experts",
                 message="--active-experts K: the rows do not say how many experts are computed",
-                subject=kernel.operation.name,
+                subject=kernel.title,
                 rows=kernel.numbers,
                 evidence=(Figure("time", kernel.time_s, "s"),),
             )

@@ -64,7 +64,7 @@ def check(question: Question) -> Iterator[MeasuredAdvice]:
             rule="unused-accuracy",
             message=f"{needed} multiplies all bits of {' x '.join(operands[:2])} in the time that "
             f"DRAM takes anyway; {present} leaves some out",
-            subject=kernel.operation.name,
+            subject=kernel.title,
             rows=kernel.numbers,
             evidence=(
                 Figure("time", kernel.time_s, "s"),
