@@ -270,3 +270,16 @@ def test_the_command_prints_advice(
     main(["report", "--measured", sample, "--format", "json", *options])
     advice = json.loads(capsys.readouterr().out)["advice"]
     assert any(one["rule"] == "copies-of-the-host" for one in advice) is has_advice
+
+
+def test_advice_on_the_operations_of_a_public_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    sample = str(SAMPLES / "tenstorrent_wormhole_clip.csv")
+    main(["report", "--measured", sample, "--ignore-signposts", "--format", "json"])
+    document = json.loads(capsys.readouterr().out)
+    names = {each["id"]: each["name"] for each in document["operations"]}
+    assert document["advice"]
+    for advice in document["advice"]:
+        assert advice["evidence"]
+        assert all(number in names for number in advice["ids"])
+        if advice["rule"] in ("lowest-bit", "activations-in-dram", "larger-blocks"):
+            assert all("Matmul" in names[number] for number in advice["ids"])

@@ -14,7 +14,7 @@ from tirlens.ide import labels
 from tirlens.ide.escaping import visible
 from tirlens.measured.advice import MeasuredAdvice, advice_for
 from tirlens.measured.advice.question import Figure
-from tirlens.measured.devices import catalogue_device
+from tirlens.measured.peaks import devices_by_name
 from tirlens.measured.performance import occupied_time_s
 from tirlens.measured.records import Operation
 from tirlens.measured.report import MeasuredReport
@@ -71,12 +71,7 @@ def _device_of(
     if arguments.device:
         named = load(arguments.device[-1])
         return lambda operation: named
-    found: dict[str, dict[str | None, Device]] = {}
-    for trace in report.traces:
-        devices = found.setdefault(str(trace.path), {})
-        for measured in trace.devices:
-            if (entry := catalogue_device(measured)) is not None:
-                devices[measured.device] = load(entry.id)
+    found = {str(trace.path): devices_by_name(trace.devices) for trace in report.traces}
 
     def device_of(operation: Operation) -> Device | None:
         devices = found.get(operation.position.path, {})
