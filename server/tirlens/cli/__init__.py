@@ -15,7 +15,7 @@ from tirlens.collector import scan_new_objects_only
 __all__ = ["execute_here", "main"]
 
 # As `tirlens.cli.outputs` has them, which is imported late.
-_RESULT_OPTIONS = ("output", "html", "csv", "summary_file", "write")
+_RESULT_OPTIONS = ("output", "html", "csv", "summary_file", "write", "bundle")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

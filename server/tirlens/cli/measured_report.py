@@ -66,7 +66,7 @@ def execute(arguments: argparse.Namespace, paths: Sequence[Path]) -> int:
         raise UsageError("--measured: no trace is named")
     if arguments.id_range is not None:
         selection(0.0, arguments.id_range.replace(",", ""))
-    traces, errors = _read(paths)
+    traces, errors = read_traces(paths)
     for error in errors:
         print_note(str(error))
     if not traces:
@@ -76,7 +76,7 @@ def execute(arguments: argparse.Namespace, paths: Sequence[Path]) -> int:
     _write(report, arguments)
     for note in report.notes:
         print_note(note)
-    has_problems = _print_problems(traces)
+    has_problems = print_problems(traces)
     return 1 if errors or has_problems else 0
 
 
@@ -117,7 +117,8 @@ def _write_json(file: TextIO, report: MeasuredReport, arguments: argparse.Namesp
     write_json(file, document)
 
 
-def _read(paths: Sequence[Path]) -> tuple[list[Trace], list[TraceError]]:
+def read_traces(paths: Sequence[Path]) -> tuple[list[Trace], list[TraceError]]:
+    """The traces, and why others are none."""
     traces: list[Trace] = []
     errors: list[TraceError] = []
     with progress() as show:
@@ -129,7 +130,7 @@ def _read(paths: Sequence[Path]) -> tuple[list[Trace], list[TraceError]]:
     return traces, errors
 
 
-def _print_problems(traces: Sequence[Trace]) -> bool:
+def print_problems(traces: Sequence[Trace]) -> bool:
     """Print the rows that are not read on standard error; whether there are any."""
     for trace in traces:
         for problem in trace.problems[:PROBLEM_LINES]:

@@ -31,8 +31,8 @@ def command_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"tirlens {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in (
-        _analyze, _report, _compare, _lower, _measure, _capture, _devices, _doctor, _serve,
-        _daemon, _completion,
+        _analyze, _report, _compare, _residual, _lower, _measure, _capture, _devices, _doctor,
+        _serve, _daemon, _completion,
     ):  # fmt: skip
         add(commands)
     return parser
@@ -65,21 +65,9 @@ def _trace_options(parser: argparse.ArgumentParser) -> None:
         "A trace is recognised without this option, too",
     )
     group.add_argument("--csv", metavar="FILE", help="also write the operations here as CSV")
-    group.add_argument(
-        "--signpost", metavar="NAME", help="the last section of this name (a signpost, NVTX range "
-        "or record_function); default: the last section"
-    )  # fmt: skip
-    group.add_argument("--start-signpost", metavar="NAME", help="from the first signpost NAME on")
-    group.add_argument("--end-signpost", metavar="NAME", help="up to the next signpost NAME")
-    group.add_argument("--ignore-signposts", action="store_true", help="the whole trace")
+    _section_options(group)
     group.add_argument(
         "--print-signposts", action="store_true", help="list the signposts between operations"
-    )
-    group.add_argument(
-        "--tracing-mode",
-        action="store_true",
-        help="the rows are in the order of execution, not the host's times: of traces that are "
-        "replayed on the device",
     )
     group.add_argument("--no-host-ops", action="store_true", help="leave out operations of hosts")
     group.add_argument(
@@ -107,6 +95,54 @@ def _trace_options(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="experts for each batch of sparse products whose rows do not have nnz",
     )
+
+
+def _section_options(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
+    """The section of a trace that counts."""
+    group.add_argument(
+        "--signpost", metavar="NAME", help="the last section of this name (a signpost, NVTX range "
+        "or record_function); default: the last section"
+    )  # fmt: skip
+    group.add_argument("--start-signpost", metavar="NAME", help="from the first signpost NAME on")
+    group.add_argument("--end-signpost", metavar="NAME", help="up to the next signpost NAME")
+    group.add_argument("--ignore-signposts", action="store_true", help="the whole trace")
+    group.add_argument(
+        "--tracing-mode",
+        action="store_true",
+        help="the rows are in the order of execution, not the host's times: of traces that are "
+        "replayed on the device",
+    )
+
+
+def _residual(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "residual",
+        help="why measured kernels do not take their predicted time",
+        description="Measured kernels of traces beside their predictions: the ratio of both, "
+        "whether the measured time is in the band, and the counters that disagree. FILE is of "
+        "kernels, or one bundle, which is evaluated again.",
+    )
+    _analysis(parser, "*")
+    parser.set_defaults(
+        advice=False, active_experts=None, merge_devices=False, print_signposts=False,
+        no_host_ops=True, by_launches=False,
+    )  # fmt: skip
+    group = parser.add_argument_group("measured operations")
+    group.add_argument(
+        "--measured", nargs="+", default=[], metavar="TRACE", help="traces of profilers"
+    )
+    _section_options(group)
+    group.add_argument(
+        "--bundle",
+        metavar="FILE",
+        help="write what can be attached to an issue: facts and figures without source text, "
+        "paths and names. It is printed first, and on a terminal you are asked",
+    )
+    group.add_argument(
+        "--keep-names", action="store_true", help="the bundle has the names of kernels and arrays"
+    )
+    group.add_argument("--yes", action="store_true", help="write the bundle without asking")
+    parser.add_argument("--format", choices=("table", "json", "csv", "markdown"), default="table")
 
 
 def _by_launches(parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ from tirlens.file_reader import digest_of, read_bytes
 
 _MAX_BYTES = 1 << 30
 _HEAD_BYTES = 8192
-OPTIONS = ("output", "html", "csv", "summary_file", "write")
+OPTIONS = ("output", "html", "csv", "summary_file", "write", "bundle")
 """The options that name files for results."""
 # What a file of each kind begins with. A file that was written on this machine is known by its
 # content, too: `_record_of`.
@@ -26,11 +26,13 @@ _SIGNATURES = {
     "capture": re.compile(r'\{"schema_version": \d+,\n "device": "'),
     "device": re.compile(r'(# No two runs .*\n)?extends = "(.|\n)*measured on this machine, '),
     "result": re.compile(
-        r'\{\s*"schema_version": \d+,\s*"(device": \{|variants": \[|measured": \{)'
+        r'\{\s*"schema_version": \d+,\s*"(device": \{|variants": \[|measured": \{|residuals": \[)'
         r'|\{\s*"\$schema": "https://json.schemastore.org/sarif-(.|\n)*"name": "(?i:tirlens)"'
         r"|<!DOCTYPE html>(.|\n)*<title>TIRLens: "
         r"|file,kernel,call,device,id,depth,line,"
         r"|operation,kind,grid,block,arguments,relation,"
+        r"|kernel,device,executions,measured_s,"
+        r'|\{\s*"tirlens_residual_bundle": '
         r"|ID,Total %,Bound,OP Code,Device Time,|Total % \[%\],Op Code,"
         r"|\*\*TIRLens:\*\* |## .+\n\n`[^`\n]+:\d+`\n\n\*\*"
         r"| ?kernel +(device +call|time +band) +"

@@ -55,6 +55,11 @@ _FEATURES: Mapping[str, _Feature] = {
 }
 
 
+def is_feature(name: str) -> bool:
+    """Whether this is the name of a feature."""
+    return name in _FEATURES
+
+
 def missing_features(features: Iterable[str], arch: str) -> tuple[str, ...]:
     """Those of `features` that GPUs of the architecture `arch` do not have."""
     return tuple(name for name in features if name in _FEATURES and not _FEATURES[name].is_on(arch))
