@@ -110,3 +110,132 @@ def test_files_may_stand_before_and_after_the_option(
     assert {item["file"] for item in document["traces"]} == {str(trace), str(other)}
     assert execute_here(["report"]) == 2
     assert "no file is named" in capsys.readouterr().err
+
+
+SAMPLES = Path(__file__).parent.parent / "traces" / "samples"
+OFT = SAMPLES / "tenstorrent_v2_oft.csv"
+DEEPSEEK = SAMPLES / "tenstorrent_blackhole_8_devices_deepseek.csv"
+
+
+def rows_of(
+    capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0
+) -> list[dict[str, str]]:
+    assert execute_here(["report", "--format", "csv", *arguments]) == status
+    return list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+
+
+def test_the_last_section_with_operations_is_the_default_and_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert execute_here(["report", "--format", "json", str(OFT)]) == 0
+    out, err = capsys.readouterr()
+    operations = json.loads(out)["operations"]
+    everything = rows_of(capsys, "--ignore-signposts", str(OFT))
+    assert 0 < len(operations) < len(everything)
+    assert f"{len(operations)} of {len(everything)} operations" in err
+    assert "wormhole-n150 is assumed" in err
+
+
+def test_signposts_choose_a_section(capsys: pytest.CaptureFixture[str]) -> None:
+    start, end = "OftNet module started", "ResNet module started"
+    ids = [row["ID"] for row in rows_of(capsys, "--start-signpost", start, str(OFT))]
+    between = rows_of(capsys, "--start-signpost", start, "--end-signpost", end, str(OFT))
+    assert ids[: len(between)] == [row["ID"] for row in between]
+    assert 0 < len(between) < len(ids)
+    named = rows_of(capsys, "--signpost", end, str(OFT))
+    assert [row["ID"] for row in named] == ids[len(between) :]
+    assert between[0]["Op-to-Op Gap"] == ""
+    assert sum(float(row["Total %"]) for row in between) == pytest.approx(100)
+
+
+def test_signposts_stand_between_the_operations(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of(capsys, "--ignore-signposts", "--print-signposts", str(OFT))
+    posts = [row for row in rows if row["OP Code"].endswith("(signpost)")]
+    assert len(posts) == 8
+    numbers = [int(row["ID"]) for row in rows]
+    assert numbers == sorted(numbers)
+
+
+def test_an_unknown_signpost_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute_here(["report", "--signpost", "nothing", str(OFT)]) == 2
+    assert "no signpost 'nothing'; there are: OftNet module started" in capsys.readouterr().err
+
+
+def test_devices_are_merged_or_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    merged = rows_of(capsys, str(DEEPSEEK))
+    apart = rows_of(capsys, "--no-merge-devices", str(DEEPSEEK))
+    assert len(apart) == 8 * len(merged)
+    for row in merged:
+        times = [float(each["Device Time"]) for each in apart if each["OP Code"] == row["OP Code"]]
+        expected = sum(times) / 8 if row["Kind"] == "collective" else max(times)
+        assert float(row["Device Time"]) == pytest.approx(expected)
+
+
+def test_two_hosts_are_merged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text(DEEPSEEK.read_text())
+    merged = rows_of(capsys, str(DEEPSEEK))
+    both = rows_of(capsys, str(DEEPSEEK), str(other))
+    assert [row["Device Time"] for row in both] == [row["Device Time"] for row in merged]
+
+
+def test_a_step_has_the_operations_of_all_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute_here(["report", str(DEEPSEEK)]) == 0
+    assert "8 devices" in capsys.readouterr().out
+
+
+def test_small_operations_are_left_out_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of(capsys, "--min-percentage", "10", str(DEEPSEEK))
+    assert rows
+    assert all(float(row["Total %"]) >= 10 for row in rows)
+    assert execute_here(["report", "--min-percentage", "10", str(DEEPSEEK)]) == 0
+    assert "below 10% left out" in capsys.readouterr().err
+
+
+def test_raw_op_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute_here(["report", "--raw-op-codes", "--no-summary", str(DEEPSEEK)]) == 0
+    assert "3200 x" not in capsys.readouterr().out
+    assert execute_here(["report", "--no-summary", str(DEEPSEEK)]) == 0
+    assert "3200 x" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("grouping", ["op", "memory", "category"])
+def test_the_summary_is_a_file_too(
+    grouping: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "summary.csv"
+    options = ["--group-by", grouping, "--summary-file", str(path), "--format", "json"]
+    assert execute_here(["report", *options, str(DEEPSEEK)]) == 0
+    stacks = json.loads(capsys.readouterr().out)["summary"]["stacks"]
+    rows = list(csv.DictReader(path.open()))
+    assert [row["Op Code"] for row in rows] == [each["name"] for each in stacks]
+    assert sum(float(row["Total % [%]"]) for row in rows) == pytest.approx(100)
+    # An earlier result may be replaced.
+    assert execute_here(["report", *options, str(DEEPSEEK)]) == 0
+
+
+def test_the_device_of_the_option_has_the_peaks(capsys: pytest.CaptureFixture[str]) -> None:
+    own = rows_of(capsys, str(DEEPSEEK))
+    other = rows_of(capsys, "--device", "wormhole-n150", str(DEEPSEEK))
+    shares = [float(rows[0]["DRAM %"]) for rows in (other, own)]
+    assert shares[0] / shares[1] == pytest.approx(512 / 288)
+
+
+def test_experts_of_sparse_products(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "sparse.csv"
+    path.write_text(DEEPSEEK.read_text().replace("MatmulDevice", "SparseMatmulDevice"))
+    assert rows_of(capsys, str(path))[0]["FLOPs"] == ""
+    with_experts = rows_of(capsys, "--active-experts", "1", str(path))
+    assert float(with_experts[0]["FLOPs"]) > 0
+
+
+@pytest.mark.parametrize("options", [["--color"], ["--no-color"]])
+def test_documented_colours(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute_here(["report", *options, "--no-summary", str(DEEPSEEK)]) == 0
+    out = capsys.readouterr().out
+    red, green = "\x1b[31m", "\x1b[32m"
+    assert (red in out and green in out) == (options == ["--color"])
+    if options == ["--color"]:
+        (line,) = [line for line in out.splitlines() if "AllGather" in line]
+        # Its gap is longer than 6.5 us.
+        assert red in line

@@ -72,13 +72,15 @@ def show(report: MeasuredReport, arguments: argparse.Namespace, out: Console) ->
 def _widths(cells: Sequence[Mapping[str, str]], out: Console) -> dict[str, int]:
     """The width of each column that fits; the names take what is left of a terminal's line."""
     used = [name for name in (*_LEFT, *_RIGHT) if any(name in row for row in cells)]
+    longest = max((cell_len(row[_NAME]) for row in cells), default=0)
     if out.is_terminal:
-        used = fitting_columns(used, cells, out.width - _LEAST_NAME, _LEAST_IMPORTANT)
+        least_name = min(max(_LEAST_NAME, out.width // 3), max(longest, len(_NAME)))
+        room = out.width - least_name - len(_GAP)
+        used = fitting_columns(used, cells, room, _LEAST_IMPORTANT)
     widths = {
         name: max(cell_len(text) for text in (name, *(row.get(name, "") for row in cells)))
         for name in [name for name in _LEFT if name in used]
     }
-    longest = max((cell_len(row[_NAME]) for row in cells), default=0)
     widths[_NAME] = max(min(longest, _MOST_NAME), len(_NAME))
     for name in _RIGHT:
         if name in used:
@@ -97,7 +99,8 @@ def _fit(name: str, text: str, width: int) -> str:
 
 
 def _layout(texts: Mapping[str, str], widths: Mapping[str, int]) -> str:
-    return _GAP.join(_fit(name, texts.get(name, ""), width) for name, width in widths.items())
+    cells = (_fit(name, texts.get(name, ""), width) for name, width in widths.items())
+    return _GAP.join(cells).rstrip()
 
 
 def _row_text(
@@ -107,7 +110,9 @@ def _row_text(
     for name, width in widths.items():
         parts.append((_fit(name, texts.get(name, ""), width), styles.get(name, styles[""])))
         parts.append(_GAP)
-    return Text.assemble(*parts[:-1])
+    text = Text.assemble(*parts[:-1])
+    text.rstrip()
+    return text
 
 
 def _sum(rows: Sequence[Performance]) -> str:
@@ -117,9 +122,12 @@ def _sum(rows: Sequence[Performance]) -> str:
     gap_s = sum(row.operation.gap_s or 0.0 for row in rows)
     text = f"{len(rows) - hosts:,} device ops, {hosts:,} host ops: {labels.seconds(time_s)} of "
     text += f"device time, {labels.seconds(gap_s)} of gaps"
-    moved = sum(row.operation.dram_bytes or 0 for row in rows if row.operation.time_s)
-    if moved and time_s:
-        text += f"; {labels.rate(moved / time_s, 'B')} of DRAM in operations whose bytes are known"
+    known = [row.operation for row in rows if row.operation.dram_bytes and row.operation.time_s]
+    if known:
+        moved = sum(operation.dram_bytes or 0 for operation in known)
+        known_s = sum(operation.time_s or 0.0 for operation in known)
+        text += f"; DRAM at {labels.rate(moved / known_s, 'B')} in the {len(known):,} whose bytes "
+        text += "are known"
     return text
 
 

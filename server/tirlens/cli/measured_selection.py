@@ -47,7 +47,9 @@ def select(
     if is_merged is None:
         is_merged = merging.execute_the_same(operations)
     has_devices_apart = False
+    unmerged: tuple[Performance, ...] | None = None
     if is_merged:
+        unmerged = performances((operation, find_peaks(operation)) for operation in operations)
         merged = merging.merge(operations)
         operations, begins = list(merged.operations), merged.begins
         notes += _merging_notes(merged)
@@ -68,9 +70,12 @@ def select(
         lines = [line for line in lines if not _is_of_host(line)]
     lines = _renew_shares(lines)
     lines = _without_small(lines, arguments.min_percentage, notes)
+    if unmerged is None:
+        unmerged = tuple(line for line in lines if isinstance(line, Performance))
     return MeasuredReport(
         tuple(traces),
         tuple(lines),
+        unmerged,
         _MUTED_SHARE if arguments.min_percentage is None else 0.0,
         has_devices_apart,
         sources,

@@ -25,7 +25,8 @@ _MOST_GAPS = 5
 
 def measured_step(report: MeasuredReport) -> Step:
     """The step of the selected operations; what a kernel can reach is its roofline."""
-    return step_of((row.operation for row in report.rows), map(_reachable_s, report.rows))
+    rows = report.unmerged_rows
+    return step_of((row.operation for row in rows), map(_reachable_s, rows))
 
 
 def _reachable_s(row: Performance) -> float | None:

@@ -22,6 +22,11 @@ CSV_COLUMNS = (
     "Weighted Mean FLOPs [%]", "Min Device Time [us]", "Max Device Time [us]",
     "Mean Device Time [us]", "Std Device Time [us]",
 )  # fmt: skip
+_TITLES = {
+    "op": "Summary by operation",
+    "memory": "Summary by operation and memory of its first operand",
+    "category": "Summary by category",
+}
 _LEAST_NAME = 20
 _MOST_STACKS = 40
 
@@ -34,7 +39,7 @@ def show(report: MeasuredReport, arguments: argparse.Namespace, out: Console) ->
     has_flop = any(each.flop_fraction.count for each in stacks)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("Total %", justify="right", no_wrap=True)
-    table.add_column(arguments.group_by, min_width=_LEAST_NAME, style="bold")
+    table.add_column("OP Code", min_width=_LEAST_NAME, style="bold")
     if report.has_devices_apart:
         table.add_column("device", justify="right", no_wrap=True)
     names = ["count", "sum", "mean", *(["FLOPs %"] if has_flop else [])]
@@ -48,6 +53,7 @@ def show(report: MeasuredReport, arguments: argparse.Namespace, out: Console) ->
         cells = _cells(each)
         table.add_row(_percent(each.share), title, *device, *(cells[name] for name in names))
     out.print()
+    out.print(Text(_TITLES[arguments.group_by], style="bold"))
     out.print(table)
     if len(stacks) > _MOST_STACKS:
         out.print(f"and {len(stacks) - _MOST_STACKS:,} more")

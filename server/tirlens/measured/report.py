@@ -23,6 +23,8 @@ class MeasuredReport:
         The files, with all that they have.
     lines
         The selected operations, and where they are asked for the signposts between them.
+    unmerged_rows
+        The operations of each device, where `lines` has one for several; else those of `lines`.
     muted_share
         Operations with a smaller part of the time are printed in grey.
     has_devices_apart
@@ -35,6 +37,7 @@ class MeasuredReport:
 
     traces: tuple[Trace, ...]
     lines: tuple[Line, ...]
+    unmerged_rows: tuple[Performance, ...]
     muted_share: float = 0.0
     has_devices_apart: bool = False
     sources: tuple[Path, ...] = ()
