@@ -51,6 +51,11 @@ def _report(commands: Commands) -> None:
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
     parser.add_argument("--html", metavar="FILE", help="also write a self-contained page")
     _by_launches(parser)
+    parser.add_argument(
+        "--performance",
+        action="store_true",
+        help="kernels as rows of the performance report, as measured operations are",
+    )
     _trace_options(parser)
 
 

@@ -13,7 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from tirlens import pipeline
-from tirlens.cli import file_analysis, html_report, measured_report, outcome, table
+from tirlens.cli import (
+    file_analysis,
+    html_report,
+    measured_report,
+    outcome,
+    predicted_report,
+    table,
+)
 from tirlens.cli.analyze import apply_min_percentage, print_device_overrides
 from tirlens.cli.captured_files import other_operations, take_captures
 from tirlens.cli.columns import fitting_columns
@@ -36,10 +43,6 @@ def execute(arguments: argparse.Namespace) -> int:
     traces = measured_report.take_traces(arguments)
     if traces or arguments.measured is not None:
         return measured_report.execute(arguments, traces)
-    if arguments.format == "csv" or arguments.csv is not None:
-        raise file_analysis.UsageError(
-            "report has CSV of measured operations; for kernels, use tirlens analyze --format csv"
-        )
     if len(arguments.device) > 1:
         raise file_analysis.UsageError("report takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)
@@ -52,7 +55,9 @@ def execute(arguments: argparse.Namespace) -> int:
         with stream(arguments.html) as file:
             file.write(html_report.page(in_texts, traced))
     with stream(arguments.output) as file:
-        if arguments.format == "json":
+        if _is_performance_report(arguments):
+            predicted_report.write(predicted_report.report_of(reports, arguments), arguments, file)
+        elif arguments.format == "json":
             device = outcome.device_of(reports, traced[0].options)
             write_json(file, pipeline.to_json(reports, device, arguments.by_launches, others))
         else:
@@ -61,6 +66,12 @@ def execute(arguments: argparse.Namespace) -> int:
     outcome.print_exceeded_budgets(reports)
     print_device_overrides(arguments, reports)
     return outcome.status(reports)
+
+
+def _is_performance_report(arguments: argparse.Namespace) -> bool:
+    """Whether kernels are rows as measured operations are; there is no other CSV of a report."""
+    files = (arguments.csv, arguments.summary_file)
+    return arguments.performance or arguments.format == "csv" or any(files)
 
 
 def _print(
