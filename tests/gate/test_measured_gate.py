@@ -226,3 +226,39 @@ def test_names_of_strangers_give_no_orders(
     assert "\n'=cmd" in Path("r.csv").read_text()
     assert "<img" not in Path("r.md").read_text().replace("`", "").split("=cmd")[0]
     assert "\n::error" in said.out
+
+
+SAMPLES = Path(__file__).parents[1] / "traces" / "samples"
+
+
+@pytest.mark.parametrize("each", [[], ["--each"]])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nsys_cuda_gpu_kern_sum.csv", "nsys_export_2023.4.sqlite", "ncu_raw_page.csv",
+        "torch_rocm.json.gz", "proton_cuda.hatchet", "rocprofv3_kernel_trace.csv",
+        "tenstorrent_wormhole_clip.csv", "tvm_report.csv", "tirlens_measure.csv",
+    ],
+)  # fmt: skip
+def test_a_trace_of_any_format_is_as_itself(
+    name: str, each: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(SAMPLES / name)
+    assert main(["compare", "--measured", path, path, "--format", "json", *each]) == 0
+    changes = json.loads(capsys.readouterr().out)["changes"]
+    assert changes
+    assert {item["relation"] for item in changes} == {"same"}
+    assert {item["verdict"] for item in changes} <= {"same", "no-time"}
+
+
+def test_a_section_of_both_runs_is_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(SAMPLES / "tenstorrent_v2_oft.csv")
+    options = ["compare", "--measured", path, path, "--format", "json"]
+    assert main(options) == 0
+    said = capsys.readouterr()
+    assert "section 'Slicing started': 3 of 32 operations" in said.err
+    assert json.loads(said.out)["measured"]["now"]["operations"] == 3
+    assert main([*options, "--ignore-signposts"]) == 0
+    assert json.loads(capsys.readouterr().out)["measured"]["now"]["operations"] == 32
+    assert main([*options, "--signpost", "nope"]) == 2
+    assert "no signpost 'nope'" in capsys.readouterr().err

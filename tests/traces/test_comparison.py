@@ -9,17 +9,17 @@ from collections.abc import Iterable
 import pytest
 
 from tirlens.measured.comparison import Comparison, TooLongError, compare
-from tirlens.measured.records import MeasuredDevice, Operation, Position, Problem, Record, Tensor
-from tirlens.measured.runs import Run, read_run
+from tirlens.measured.records import MeasuredDevice, Operation, Position, Tensor
+from tirlens.measured.runs import Run, run_of
 
 
 def operation(name: str, time_s: float | None = 1e-5, **fields: object) -> Operation:
     return Operation(name, Position("trace", 1), time_s=time_s, **fields)  # type: ignore[arg-type]
 
 
-def run(records: Iterable[Record | str], by_place: bool = False) -> Run:
-    made = [operation(item) if isinstance(item, str) else item for item in records]
-    return read_run("trace", made, by_place)
+def run(operations: Iterable[Operation | str], by_place: bool = False, device: str = "") -> Run:
+    made = [operation(item) if isinstance(item, str) else item for item in operations]
+    return run_of("trace", made, [MeasuredDevice("0", device)] if device else [], by_place)
 
 
 def described(comparison: Comparison) -> list[str]:
@@ -139,10 +139,10 @@ def test_several_runs_are_the_unit_that_repeats() -> None:
 
 
 def test_totals_gaps_devices_and_the_host() -> None:
-    old = [MeasuredDevice("0", "H100"), operation("a", 2.0, start_s=0.0),
-           operation("b", 3.0, start_s=2.5), operation("launch", 9.0, kind="host")]  # fmt: skip
-    new = [MeasuredDevice("0", "A100"), operation("a", None), Problem(Position("trace", 2), "row")]
-    found = compare([run(old)], [run(new)])
+    old = [operation("a", 2.0, start_s=0.0), operation("b", 3.0, start_s=2.5),
+           operation("launch", 9.0, kind="host")]  # fmt: skip
+    new = [operation("a", None)]
+    found = compare([run(old, device="H100")], [run(new, device="A100")])
     assert found.before.operations == 2
     assert found.before.time is not None
     assert found.before.time.mean_s == 5.0

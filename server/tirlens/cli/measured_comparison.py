@@ -6,13 +6,16 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from tirlens.cli import change_report, measured_change_report, outcome, trace_reading
+from tirlens.cli import change_report, measured_change_report, outcome
 from tirlens.cli.errors import UsageError
-from tirlens.cli.output import progress, stream
+from tirlens.cli.measured_report import print_problems, read_traces
+from tirlens.cli.measured_selection import section_of
+from tirlens.cli.output import stream
+from tirlens.cli.trace_reading import traces_of
 from tirlens.gate import Limits, limits_of
 from tirlens.gate.measured_changes import measured_changes
 from tirlens.measured.comparison import TooLongError, compare
-from tirlens.measured.runs import Run
+from tirlens.measured.runs import Run, run_of
 from tirlens.settings import Settings
 
 _SUFFIXES = {**change_report.SUFFIXES, ".csv": "csv"}
@@ -25,8 +28,8 @@ def execute(arguments: argparse.Namespace) -> int:
     old_names, new_names = _sides(arguments)
     given = arguments.fail_above or _project_limits(arguments)
     limits = _limits(given)
-    before = _runs(old_names, arguments.each)
-    now = _runs(new_names, arguments.each)
+    before = _runs(old_names, arguments)
+    now = _runs(new_names, arguments)
     try:
         comparison = compare(before, now)
     except TooLongError as error:
@@ -77,19 +80,26 @@ def _sides(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
     return [old], [new]
 
 
-def _runs(names: Sequence[str], by_place: bool) -> list[Run]:
-    """The runs of one side: a trace is a run, a folder has several.
+def _runs(names: Sequence[str], arguments: argparse.Namespace) -> list[Run]:
+    """The runs of one side: the section of each trace that counts.
 
     Raises:
-        UsageError: a trace cannot be read, or has no operation of a device.
+        UsageError: a trace cannot be read, or has no operation of a device in its section.
     """
+    traces, errors = read_traces(traces_of(names))
+    print_problems(traces)
+    if errors:
+        raise UsageError(str(errors[0]))
     runs: list[Run] = []
-    with progress() as show:
-        for path in trace_reading.traces_of(names):
-            run = trace_reading.read_run_of(path, by_place, show)
-            if not run.operations:
-                raise UsageError(f"{path}: has no operation of a device")
-            runs.append(run)
+    notes: list[str] = []
+    for trace in traces:
+        section = section_of(trace, arguments, notes)
+        run = run_of(str(trace.path), section.operations, trace.devices, arguments.each)
+        if not run.operations:
+            raise UsageError(f"{trace.path}: has no operation of a device")
+        runs.append(run)
+    for note in notes:
+        outcome.print_note(note)
     return runs
 
 

@@ -35,7 +35,7 @@ def select(
         A signpost, range or device of the options does not exist.
     """
     notes: list[str] = []
-    sections = [_section(trace, arguments, notes) for trace in traces]
+    sections = [section_of(trace, arguments, notes) for trace in traces]
     find_peaks = _peaks(traces, arguments, notes)
     operations = [
         _with_active_experts(operation, arguments.active_experts)
@@ -87,7 +87,14 @@ def _is_of_host(line: Line) -> bool:
     return isinstance(line, Performance) and line.operation.kind == "host"
 
 
-def _section(trace: Trace, arguments: argparse.Namespace, notes: list[str]) -> Section:
+def section_of(trace: Trace, arguments: argparse.Namespace, notes: list[str]) -> Section:
+    """The section of a trace that the options ask for, with a note on what was chosen.
+
+    Raises
+    ------
+    UsageError
+        A signpost of the options does not exist.
+    """
     choice = SectionChoice(
         arguments.start_signpost,
         arguments.end_signpost,

@@ -207,7 +207,9 @@ def _compare(commands: Commands) -> None:
         "compare", help="kernels on several devices, calls or revisions, or two measured runs"
     )
     _analysis(parser, "*")
-    parser.add_argument(
+    group = parser.add_argument_group("measured runs")
+    _section_options(group)
+    group.add_argument(
         "--measured",
         nargs="+",
         action="extend",
@@ -216,7 +218,7 @@ def _compare(commands: Commands) -> None:
         help="two measured runs, operation by operation: OLD NEW, each a trace or a folder with "
         "the traces of several runs; with --measured-base the traces of NEW",
     )
-    parser.add_argument(
+    group.add_argument(
         "--measured-base",
         nargs="+",
         action="extend",
@@ -224,7 +226,7 @@ def _compare(commands: Commands) -> None:
         metavar="TRACE",
         help="traces of the runs before, or folders with them: the baseline of a gate",
     )
-    parser.add_argument(
+    group.add_argument(
         "--each",
         action="store_true",
         help="with --measured: a row for each execution, aligned by its order, instead of one row "

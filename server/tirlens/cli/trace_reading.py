@@ -1,9 +1,8 @@
-"""Traces that a command names, read as runs, with progress and the rows that are not read."""
+"""The traces that a command names, and the progress of their reading."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -11,9 +10,7 @@ from tirlens.cli.errors import UsageError
 from tirlens.cli.outcome import print_note
 from tirlens.cli.output import ShowProgress
 from tirlens.ide import labels
-from tirlens.measured.reader import find_reader, reader_of
-from tirlens.measured.records import Problem
-from tirlens.measured.runs import Run, read_run
+from tirlens.measured.reader import find_reader
 from tirlens.measured.trace_file import TraceError, open_trace
 
 _PROGRESS_INTERVAL_S = 0.2
@@ -37,29 +34,6 @@ def traces_of(names: Sequence[str]) -> list[Path]:
             raise UsageError(f"{name}: no such file")
         found.update(dict.fromkeys(traces))
     return list(found)
-
-
-def read_run_of(path: Path, by_place: bool, show: ShowProgress) -> Run:
-    """The run of a trace, with its problems on standard error.
-
-    Raises:
-        UsageError: it is no trace, or ends early.
-    """
-    problems: Counter[str] = Counter()
-
-    def report(problem: Problem) -> None:
-        problems["all"] += 1
-        if problems["all"] <= PROBLEM_LINES:
-            print_note(f"{problem.position.path}:{problem.position.row}: {problem.message}")
-
-    try:
-        trace = open_trace(path, reading(path, show))
-        run = read_run(str(path), reader_of(trace).records(trace), by_place, report)
-    except TraceError as error:
-        raise UsageError(str(error)) from error
-    if problems["all"] > PROBLEM_LINES:
-        print_note(f"{path}: {problems['all'] - PROBLEM_LINES:,} more such rows")
-    return run
 
 
 def reading(path: Path, show: ShowProgress) -> Callable[[int, int], None]:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tirlens.measured.groups import Gaps, Group, identity_of
 from tirlens.measured.numbers import seconds_of
-from tirlens.measured.records import (
-    MeasuredDevice,
-    Operation,
-    OperationKind,
-    Problem,
-    Record,
-    Tensor,
-)
+from tirlens.measured.records import MeasuredDevice, Operation, OperationKind, Tensor
 from tirlens.measured.significance import (
     Sample,
     sample_of_executions,
@@ -101,8 +94,9 @@ class Run:
 
     @property
     def device_names(self) -> frozenset[str]:
-        """The names of the devices, empty where the trace does not say them."""
-        return frozenset(device.name for device in self.devices if device.name)
+        """The names of the devices, else their architectures; empty where the trace has neither."""
+        names = (device.name or device.architecture for device in self.devices)
+        return frozenset(name for name in names if name)
 
 
 def key_of(operation: Operation) -> Key:
@@ -123,31 +117,28 @@ def _size(tensor: Tensor) -> tuple[tuple[int, ...] | None, str | None]:
     return tensor.logical_shape or tensor.shape, tensor.dtype
 
 
-def read_run(
+def run_of(
     path: str,
-    records: Iterable[Record],
+    operations: Iterable[Operation],
+    devices: Iterable[MeasuredDevice] = (),
     by_place: bool = False,
-    report_problem: Callable[[Problem], None] = lambda problem: None,
 ) -> Run:
     """Sum the operations of a trace; `by_place`, each execution is an element of its own.
 
     Operations of the host are left out.
     """
-    run = Run(path)
+    run = Run(path, devices=list(devices))
     occurrences: dict[Key, int] = {}
     gaps = Gaps()
-    for record in records:
-        if isinstance(record, MeasuredDevice):
-            run.devices.append(record)
-        elif isinstance(record, Problem):
-            report_problem(record)
-        elif isinstance(record, Operation) and record.kind != "host":
-            key = key_of(record)
-            occurrence = 0
-            if by_place:
-                occurrence = occurrences.get(key, 0)
-                occurrences[key] = occurrence + 1
-            _add(run, Element(key, occurrence), record, gaps.gap_before_s(record))
+    for operation in operations:
+        if operation.kind == "host":
+            continue
+        key = key_of(operation)
+        occurrence = 0
+        if by_place:
+            occurrence = occurrences.get(key, 0)
+            occurrences[key] = occurrence + 1
+        _add(run, Element(key, occurrence), operation, gaps.gap_before_s(operation))
     return run
 
 
