@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 
 from tirlens.cli import execute_here
 from tirlens.cli.option_parser import parse
+from tirlens.cli.recording import entries_of_traces
 from tirlens.cli.workspace_matches import WorkspaceMatches, match_workspace
 from tirlens.measured.performance import performances
 from tirlens.measured.records import MeasuredDevice, Operation, Position
 from tirlens.measured.report import MeasuredReport
+from tirlens.measured.stored_times import read_stored
 from tirlens.measured.trace import Trace
 
 pytestmark = pytest.mark.slow
@@ -144,3 +147,53 @@ def test_a_kernel_with_assumed_arguments_cannot_be_excluded(
     assert ambiguous.titles[0] == "kernels.py: scale(64)"
     assert ambiguous.titles[1].startswith("other.py: shift(")
     assert ambiguous.titles[1].endswith(", arguments assumed")
+
+
+def test_times_are_recorded_for_the_editor(
+    kernels: Path, tvm_python: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = Path("times.csv")
+    trace.write_text(
+        HEADER + "kernels.py,scale,scale(64),NVIDIA A100-SXM4-80GB,6e-6\n"
+        "kernels.py,two,two,NVIDIA A100-SXM4-80GB,8e-6\n"
+    )
+    os.utime(trace, (2e9, 2e9))
+    command = ["report", "kernels.py", "--python", str(tvm_python), "--measured", "times.csv"]
+    assert execute_here([*command, "--record"]) == 0
+    assert "tirlens-measured.toml: 2 measured times recorded" in capsys.readouterr().err
+    found, problems = read_stored(Path("tirlens-measured.toml"))
+    assert not problems
+    assert [(one.call, one.device_id, one.time_s, one.samples) for one in found] == [
+        ("scale(64)", "a100-80-sxm", 6e-6, 1), ("two", "a100-80-sxm", 8e-6, 1),
+    ]  # fmt: skip
+    assert {one.board for one in found} == {"NVIDIA A100-SXM4-80GB"}
+    analyze = ["analyze", "kernels.py", "--python", str(tvm_python), "--call", "scale(64)"]
+    analyze += ["--device", "a100", "--format", "json"]
+
+    def stored() -> dict[str, Any]:
+        assert execute_here(analyze) == 0
+        (kernel,) = json.loads(capsys.readouterr().out)["kernels"]
+        return kernel["measured"][0]
+
+    assert (stored()["time_s"], stored()["is_edited"]) == (6e-6, False)
+    kernels.write_text(KERNELS.replace("factor=2", "factor=3"))
+    assert (stored()["is_edited"], stored()["edits"]) == (True, None)
+    # The text is later than the trace: nobody knows what was measured.
+    os.utime(trace, (1e9, 1e9))
+    Path("tirlens-measured.toml").unlink()
+    assert execute_here([*command, "--record"]) == 0
+    capsys.readouterr()
+    assert stored()["is_edited"] is None
+
+
+def test_the_launches_of_a_function_are_recorded_together_or_not_at_all(
+    kernels: Path, tvm_python: Path
+) -> None:
+    first = launch("two_kernel", 32, 128, 6e-6)
+    second = launch("two_kernel_1", 16, 256, 7e-6)
+    Path("t").write_text("")
+    for operations, time_s in (((first, second), 13e-6), ((first,), None)):
+        found = matches(kernels, tvm_python, *operations)
+        sources = {file.path: file.source for file in found.traced}
+        entries = [entry for _, entry in entries_of_traces(found.matched, {"t": "t"}, sources)]
+        assert [entry.time_s for entry in entries] == pytest.approx([time_s] if time_s else [])

@@ -19,6 +19,7 @@ from tirlens import own_process, pipeline, source
 from tirlens.cli.call_steps import merge_steps, steps_by_calls
 from tirlens.cli.errors import UsageError
 from tirlens.cli.file_text import read_file
+from tirlens.cli.outcome import print_note
 from tirlens.cli.selection_notes import name_unselected, refuse_selection
 from tirlens.cli.worker_pool import TERMINAL_VARIABLES, WorkerPool, default_jobs, worker_pool
 from tirlens.hardware import DeviceError, load
@@ -193,7 +194,20 @@ def trace_and_report(arguments: argparse.Namespace) -> tuple[list[Traced], list[
     with worker_pool(arguments.jobs, getattr(arguments, "captures", None)) as pool:
         traced = trace_in(pool, arguments)
         reports = reports_of(traced, arguments.jobs)
-        return traced, with_tried_edits(pool, traced, reports, arguments)
+        reports = with_tried_edits(pool, traced, reports, arguments)
+    return traced, _with_measured(traced, reports)
+
+
+def _with_measured(traced: Sequence[Traced], reports: Sequence[FileReport]) -> list[FileReport]:
+    """The reports with the stored measured times of their kernels."""
+    files = pipeline.MeasuredFiles()
+    found = [
+        pipeline.with_measured(report, files.times_of(Path(file.path)))[0]
+        for file, report in zip(traced, reports, strict=True)
+    ]
+    for problem in (text for texts in files.problems.values() for text in texts):
+        print_note(problem)
+    return found
 
 
 def trace_in(pool: WorkerPool, arguments: argparse.Namespace) -> list[Traced]:

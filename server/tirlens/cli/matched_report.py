@@ -12,6 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tirlens.cli.columns import fitting_columns
+from tirlens.cli.outcome import print_note
+from tirlens.cli.recording import entries_of_traces, recorder
 from tirlens.cli.workspace_matches import WorkspaceMatches, match_workspace
 from tirlens.ide import labels
 from tirlens.ide.escaping import visible
@@ -19,6 +21,7 @@ from tirlens.measured.groups import Group
 from tirlens.measured.matching import Ambiguous
 from tirlens.measured.report import MeasuredReport
 from tirlens.measured.residuals import Residual, sum_residuals
+from tirlens.pipeline import line_json
 
 _COLUMNS = (
     "runs", "measured", "10-90%", "predicted", "band", "roofline", "pred/meas", "in band", "by",
@@ -35,6 +38,7 @@ def show(report: MeasuredReport, arguments: argparse.Namespace, out: Console) ->
     if not report.sources:
         return
     matches = match_workspace(report, arguments)
+    _record(report, matches, arguments)
     if matches.matched:
         out.print(_table(matches.matched, out.width))
     for note in _notes(matches):
@@ -42,6 +46,19 @@ def show(report: MeasuredReport, arguments: argparse.Namespace, out: Console) ->
     _print_listed(out, "Ambiguous", [(one.group, _ambiguity(one)) for one in matches.ambiguous])
     _print_listed(out, "Not matched", [(one.group, one.reason) for one in matches.unmatched])
     out.print(Text(visible(_summary(matches))))
+
+
+def _record(
+    report: MeasuredReport, matches: WorkspaceMatches, arguments: argparse.Namespace
+) -> None:
+    """Store the times of the matched kernels, if asked."""
+    if arguments.record is None:
+        return
+    formats = {str(trace.path): trace.format_name for trace in report.traces}
+    sources = {file.path: file.source for file in matches.traced}
+    entries = list(entries_of_traces(matches.matched, formats, sources))
+    for path in recorder(arguments.record).record_all(entries):
+        print_note(f"{path}: {labels.count(len(entries), 'measured time')} recorded")
 
 
 def _table(matched: Sequence[Residual], width: int) -> Table:
@@ -150,8 +167,9 @@ def data(report: MeasuredReport, arguments: argparse.Namespace) -> dict[str, Any
     if not report.sources:
         return {}
     matches = match_workspace(report, arguments)
+    _record(report, matches, arguments)
     return {
-        "kernels": [_residual_json(one) for one in matches.matched],
+        "kernels": [_residual_json(one, matches) for one in matches.matched],
         "ambiguous": [
             {**_group_json(one.group), "reason": one.reason, "kernels": list(one.titles)}
             for one in matches.ambiguous
@@ -164,13 +182,15 @@ def data(report: MeasuredReport, arguments: argparse.Namespace) -> dict[str, Any
     }
 
 
-def _residual_json(one: Residual) -> dict[str, Any]:
-    report = one.match.candidate.report
+def _residual_json(one: Residual, matches: WorkspaceMatches) -> dict[str, Any]:
+    report, path = one.match.candidate.report, one.match.candidate.path
+    notebook = next(file.notebook for file in matches.traced if file.path == path)
+    span = report.span if notebook is None else notebook.in_cell(report.span)
     return {
         **_group_json(one.match.group),
         "kernel": {
-            "file": one.match.candidate.path,
-            "line": report.span.line,
+            "file": path,
+            **line_json(span),
             "name": report.name,
             "definition": report.definition,
             "call": report.call,

@@ -20,6 +20,7 @@ from tirlens.cli.errors import UsageError
 from tirlens.cli.file_text import FileText, read_file
 from tirlens.cli.measured_table import COLUMNS, Measurement, append, check, row
 from tirlens.cli.output import console, progress, stream, write_json
+from tirlens.cli.recording import entry_of_run, recorder
 from tirlens.file_reader import read_text
 from tirlens.hardware import for_target
 from tirlens.hardware.detect import FoundGpu, identify
@@ -121,6 +122,10 @@ class _File:
                 for measured, kernel_counters in zip(timed, read, strict=True):
                     if measured.timing is not None:
                         report = _prediction(measured, measured.timing, found, options)
+                        if arguments.record is not None:
+                            # At once, as rows of the table: a later kernel may hang the machine.
+                            entry = entry_of_run(measured.timing, report, found)
+                            recorder(arguments.record).record(path, entry)
                         yield Measurement(str(path), measured.timing, report, kernel_counters)
         timed = [measured for measured in answers if isinstance(measured, Measured)]
         _say_errors(path, timed)

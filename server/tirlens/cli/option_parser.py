@@ -100,6 +100,20 @@ def _trace_options(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="experts for each batch of sparse products whose rows do not have nnz",
     )
+    _record(group)
+
+
+def _record(
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup,  # pyright: ignore[reportPrivateUsage]
+) -> None:
+    parser.add_argument(
+        "--record",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="store the measured times of kernels in this file, which is committed and displayed "
+        "in the editor (default: tirlens-measured.toml in the folder of the repository)",
+    )
 
 
 def _section_options(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
@@ -283,6 +297,7 @@ def _measure(commands: Commands) -> None:
     parser.add_argument(
         "--append", metavar="TABLE.csv", help="add a row for each kernel to this table"
     )
+    _record(parser)
     parser.add_argument(
         "--no-counters",
         dest="counters",

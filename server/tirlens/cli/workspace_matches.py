@@ -56,6 +56,11 @@ def match_workspace(report: MeasuredReport, arguments: argparse.Namespace) -> Wo
         Nothing is to be analysed.
     """
     notes: dict[str, None] = {}
+    boards = {
+        (str(trace.path), device.device): device.name or ""
+        for trace in report.traces
+        for device in trace.devices
+    }
     groups = [
         (group, device_id)
         for trace in report.traces
@@ -67,20 +72,18 @@ def match_workspace(report: MeasuredReport, arguments: argparse.Namespace) -> Wo
     ambiguous: list[Ambiguous] = []
     unmatched: list[Unmatched] = []
     for device_id in ids:
-        reports = file_analysis.in_cells(
-            traced, file_analysis.reports_of(traced, arguments.jobs, device=device_id)
-        )
+        reports = file_analysis.reports_of(traced, arguments.jobs, device=device_id)
         matcher = Matcher(_candidates(reports), _without_figures(reports))
         for group in (group for group, own_id in groups if own_id == device_id):
             match matcher.match(group):
                 case Match() as found:
-                    matched.append(residual_of(found))
+                    matched.append(residual_of(found, boards.get(_device_key(group), "")))
                 case Ambiguous() as found:
                     ambiguous.append(found)
                 case Unmatched() as found:
                     unmatched.append(found)
         if device_id == ids[0]:
-            outcome.print_problems(reports)
+            outcome.print_problems(file_analysis.in_cells(traced, reports))
     matched.sort(key=lambda one: -one.match.group.time.total)
     ambiguous.sort(key=lambda one: -one.group.time.total)
     unmatched.sort(key=lambda one: (not one.is_named, -one.group.time.total))
@@ -88,6 +91,10 @@ def match_workspace(report: MeasuredReport, arguments: argparse.Namespace) -> Wo
     return WorkspaceMatches(
         tuple(matched), tuple(ambiguous), tuple(unmatched), total_s, tuple(notes), tuple(traced)
     )
+
+
+def _device_key(group: Group) -> tuple[str, str | None]:
+    return group.first.position.path, group.first.device
 
 
 def _groups(

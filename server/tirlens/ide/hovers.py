@@ -16,6 +16,7 @@ from tirlens.ide import (
     labels,
     lenses,
     line_owners,
+    measured_times,
     places,
     sizes,
     tables,
@@ -94,6 +95,7 @@ def kernel(
     sections = [
         _verdict(report),
         breakdown(list(_leaves(report)), report.time_s, cells),
+        measured_times.description(report),
         _advice(report, None),
         history.description_of(report),
         prose(report.bound_reason and f"{report.bound_reason}."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from tirlens.ide import call_text, labels, sizes, verdicts
+from tirlens.ide import call_text, labels, measured_times, sizes, verdicts
 from tirlens.ide.history import NO_HISTORY, History
 from tirlens.settings import DEFAULT_LENS_CHARACTERS, DEFAULT_LENS_PARTS
 
@@ -69,6 +69,7 @@ def parts(
     found = _Titles(
         time=time(report, changes),
         brief=time(report, changes, is_brief=True),
+        measured=measured_times.lens_forms(report),
         is_assumed=bool(report.assumed),
         verdict=verdicts.verdict(report),
         peak=peak(report),
@@ -93,7 +94,8 @@ def several(
         title = parts(report)[0].title
         if report.has_counts:
             brief = time(report, history.changes_of(report), is_brief=True)
-            title = f"{brief}, {sizes.size(report)}".rstrip(", ")
+            measured = measured_times.lens_forms(report)[-1:]
+            title = ", ".join(filter(None, (brief, *measured, sizes.size(report))))
         rest = len(reports) - index
         after = "" if rest == 1 else _SEPARATOR + _more(rest - 1)
         if found and len(title) + len(_SEPARATOR) + len(after) > room:
@@ -220,10 +222,12 @@ class _Titles:
     """The titles of the parts of a lens by their names; the verdict still in its pieces.
 
     `brief` is the time without its band, `is_assumed` whether the size says what is assumed.
+    `measured` has the forms of what stands behind the time, the present one first.
     """
 
     time: str
     brief: str
+    measured: tuple[str, ...]
     is_assumed: bool
     verdict: verdicts.Verdict
     peak: str
@@ -233,7 +237,8 @@ class _Titles:
 
     def select(self, names: Sequence[str]) -> list[tuple[str, str]]:
         """The parts `names` that are not empty, with their titles."""
-        titles = {**self.__dict__, "verdict": self.verdict.text}
+        time = ", ".join((self.time, *self.measured[:1]))
+        titles = {**self.__dict__, "time": time, "verdict": self.verdict.text}
         return [(name, titles[name]) for name in names if titles[name]]
 
 
@@ -247,17 +252,23 @@ _CLICKS: Mapping[str, Action] = {
 }
 # What is given up where a lens is too long, in this order.
 _STEPS: tuple[Callable[[_Titles], _Titles], ...] = (
+    lambda titles: _with_briefer_measured(titles),
     lambda titles: replace(titles, peak=""),
     lambda titles: replace(titles, call=labels.shorten(titles.call)),
     lambda titles: _with_verdict(titles, detail=""),
     lambda titles: replace(titles, time=titles.brief),
     lambda titles: replace(titles, call=""),
     lambda titles: titles if titles.is_assumed else replace(titles, size=""),
+    lambda titles: _with_briefer_measured(titles),
     lambda titles: _with_verdict(titles, action=titles.verdict.saving),
     lambda titles: _with_verdict(titles, action=""),
     lambda titles: replace(titles, work=""),
     lambda titles: _with_verdict(titles, arrays=""),
 )
+
+
+def _with_briefer_measured(titles: _Titles) -> _Titles:
+    return replace(titles, measured=titles.measured[1:] or titles.measured)
 
 
 def _with_verdict(titles: _Titles, **pieces: str) -> _Titles:
@@ -269,13 +280,11 @@ def _shorten(titles: _Titles, names: Sequence[str], room: int) -> list[tuple[str
 
     The time is left whole, and a size that says what is assumed.
     """
-    whole_time = titles.time
+    whole = titles
     displayed = titles.select(names)
     for step in _STEPS:
         if _length(displayed) <= room:
-            # What was given up later may have made room for the band again.
-            with_band = replace(titles, time=whole_time).select(names)
-            return with_band if _length(with_band) <= room else displayed
+            return _with_longest_time(titles, whole, names, room)
         titles = step(titles)
         displayed = titles.select(names)
     excess = _length(displayed) - room
@@ -284,6 +293,21 @@ def _shorten(titles: _Titles, names: Sequence[str], room: int) -> list[tuple[str
     kept = len(titles.verdict.limit) - excess
     limit = labels.cut(titles.verdict.limit, kept) if kept >= _LEAST_VERDICT else ""
     return _with_verdict(titles, limit=limit).select(names)
+
+
+def _with_longest_time(
+    titles: _Titles, whole: _Titles, names: Sequence[str], room: int
+) -> list[tuple[str, str]]:
+    """The parts with the band and the age of `whole` where later steps have made room for them."""
+    found = titles.select(names)
+    for change in (
+        {"time": whole.time},
+        *({"measured": whole.measured[at:]} for at in reversed(range(len(whole.measured)))),
+    ):
+        longer = replace(titles, **change).select(names)
+        if _length(longer) <= room:
+            titles, found = replace(titles, **change), longer
+    return found
 
 
 def _length(displayed: Sequence[tuple[str, str]]) -> int:

@@ -12,6 +12,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from tirlens.captured.names import PATTERN
+from tirlens.measured.stored_names import FILE_NAME
 
 if TYPE_CHECKING:
     from tirlens.ide.document_text import Encoding
@@ -112,12 +113,13 @@ class Client:
             self._send_progress(progress.token, report)
 
     def watch_files(self) -> None:
-        """Register for changes of Python and capture files, inside and outside of the editor."""
+        """Register for changes of Python files, captures and measured times, also outside of the
+        editor."""
         if not self._can("workspace.did_change_watched_files.dynamic_registration"):
             return
         watchers = [
             types.FileSystemWatcher(glob_pattern=pattern)
-            for pattern in ("**/*.py", "**/*.ipynb", f"**/{PATTERN}")
+            for pattern in ("**/*.py", "**/*.ipynb", f"**/{PATTERN}", f"**/{FILE_NAME}")
         ]
         method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
         options = types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers)

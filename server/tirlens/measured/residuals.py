@@ -25,6 +25,8 @@ class Residual:
         The time of one execution: the median, or the mean where the trace sums executions.
     predicted_s, band_s, roofline_s
         Those of the model for the device of the trace.
+    board
+        The name that the device has itself; empty where the trace does not say it.
     notes
         What is doubtful about them.
     """
@@ -35,6 +37,7 @@ class Residual:
     predicted_s: float | None
     band_s: tuple[float, float] | None
     roofline_s: float | None
+    board: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -65,8 +68,8 @@ def band_position(
     return "below" if measured_s < low else "above" if measured_s > high else "inside"
 
 
-def residual_of(match: Match) -> Residual:
-    """The measured time of a match beside the figures of its launch."""
+def residual_of(match: Match, board: str = "") -> Residual:
+    """The measured time of a match on a `board` beside the figures of its launch."""
     time, launch = match.group.time, match.launch
     measured_s = time.median if time.median is not None else time.mean
     notes: list[str] = []
@@ -82,6 +85,7 @@ def residual_of(match: Match) -> Residual:
         launch.time_s,
         launch.time_band_s,
         launch.roofline_time_s,
+        board,
         tuple(notes),
     )
 

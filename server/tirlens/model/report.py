@@ -168,6 +168,28 @@ class SequenceLaunch:
 
 
 @dataclass(frozen=True)
+class MeasuredTime:
+    """A measured time of a kernel with the same call, from the file of measured times.
+
+    `time_s` is the median or mean of one execution, `low_s` and `high_s` its 10th and 90th
+    percentile.  `measured_at_s` is Unix time.  `is_edited`: the kernel's text is another since;
+    None where that is not known.  `edits` are the saved texts of the kernel since, where they are
+    known.
+    """
+
+    device_id: str
+    time_s: float
+    measured_at_s: float
+    tool: str
+    low_s: float | None = None
+    high_s: float | None = None
+    samples: int | None = None
+    board: str = ""
+    is_edited: bool | None = None
+    edits: int | None = None
+
+
+@dataclass(frozen=True)
 class KernelReport:
     """The analysis of one kernel on one device with one set of bindings.
 
@@ -192,7 +214,8 @@ class KernelReport:
     `budget` is what the text or the project
     allows it on this device.  `uncertainty` has the parts of the
     time band by name, of the logarithm of the time (`band`).  `sequence` has the launches of a
-    function that launches several kernels; it is empty for one.
+    function that launches several kernels; it is empty for one.  `measured` are the times that are
+    stored for it, that on its own device first.
     """
 
     name: str
@@ -264,6 +287,7 @@ class KernelReport:
     previous_s: float | None = None
     is_last_version: bool = True
     sequence: tuple[SequenceLaunch, ...] = ()
+    measured: tuple[MeasuredTime, ...] = ()
 
     @property
     def launch(self) -> SequenceLaunch:

@@ -16,6 +16,7 @@ from tirlens.pipeline.lowering_request import (
     plan_lowering,
     was_interrupted,
 )
+from tirlens.pipeline.measured_times import Digests, MeasuredFiles, with_measured
 from tirlens.pipeline.options import Options
 from tirlens.pipeline.part_cache import PartCache
 from tirlens.pipeline.plan import Part, Plan, plan_analysis
@@ -24,7 +25,9 @@ from tirlens.pipeline.report_json import SCHEMA_VERSION, line_json, to_json
 
 __all__ = [
     "SCHEMA_VERSION",
+    "Digests",
     "FileReport",
+    "MeasuredFiles",
     "Options",
     "Outcome",
     "Part",
@@ -47,5 +50,6 @@ __all__ = [
     "to_json",
     "trials",
     "was_interrupted",
+    "with_measured",
     "with_outcomes",
 ]

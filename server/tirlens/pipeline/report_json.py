@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
 from typing import Any
 
 from tirlens.hardware import Device
 from tirlens.ide.notebook_file import CellSpan
-from tirlens.model.report import Advice, BreakdownEntry, KernelReport
+from tirlens.model.report import Advice, BreakdownEntry, KernelReport, MeasuredTime
 from tirlens.model.totals import ModuleTotal, module_totals
 from tirlens.pipeline.file_report import FileReport
 from tirlens.pipeline.step_cost import step_cost, step_json
@@ -140,6 +141,7 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
         if waves is None
         else {"count": waves.count, "tail_fraction": waves.tail_fraction},
         "formula": dict(kernel.formula),
+        "measured": [_measured_json(item) for item in kernel.measured],
         "built": _built_json(kernel),
         "lowered": _lowered_json(kernel),
         "loops": [cost_json(cost) for cost in kernel.loops],
@@ -148,6 +150,22 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
             {**line_json(item.span or kernel.span), "message": item.message}
             for item in kernel.caveats
         ],
+    }
+
+
+def _measured_json(measured: MeasuredTime) -> dict[str, Any]:
+    """A stored measured time."""
+    return {
+        "device": measured.device_id,
+        "board": measured.board or None,
+        "time_s": measured.time_s,
+        "low_s": measured.low_s,
+        "high_s": measured.high_s,
+        "samples": measured.samples,
+        "measured_at": datetime.fromtimestamp(measured.measured_at_s, timezone.utc).isoformat(),
+        "tool": measured.tool,
+        "is_edited": measured.is_edited,
+        "edits": measured.edits,
     }
 
 

@@ -110,6 +110,12 @@ class Analyses:
 
         return pipeline.ReportCache()
 
+    @cached_property
+    def _measured(self) -> pipeline.MeasuredFiles:
+        from tirlens import pipeline
+
+        return pipeline.MeasuredFiles()
+
     def start(self, document: Document, configuration: Configuration) -> None:
         """Analyse the saved text of `document` with the present settings."""
         document.generation += 1
@@ -258,6 +264,10 @@ class Analyses:
             self._repositories.with_captured_calls, document.path, reading.source
         )
         source = self._repositories.with_known_calls(document.path, source)
+        await asyncio.to_thread(self._measured.times_of, document.path)
+        if self._measured.problems:
+            stored = (text for texts in self._measured.problems.values() for text in texts)
+            self._report_settings(document.path.parent, (*problems, *stored))
         reading = replace(reading, source=source)
         self._last_id += 1
         identity = self._last_id
@@ -348,6 +358,7 @@ class Analyses:
             self._reports,
             self._repositories.awaited_kernels,
             self._trials.known,
+            self._measured,
         )
         if not job.is_current:
             return None

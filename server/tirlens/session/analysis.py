@@ -40,6 +40,9 @@ Lens = tuple[lenses.Part, ...]
 Saves = Mapping[tuple[object, ...], tuple[SavedTime, ...]]
 _MAX_SAVES = 32
 NO_SAVES: Saves = {}
+#: As `tirlens.pipeline.measured_times` has them.
+Digests = Mapping[str, tuple[str, ...]]
+NO_DIGESTS: Digests = {}
 # Editors display lenses in a smaller font than the text.
 _CHARACTERS_PER_COLUMN = 1.4
 
@@ -81,6 +84,8 @@ class Analysis:
         compare with versions that were not lowered.
     awaited_calls
         The names of the kernels for whose calls other files are still searched.
+    digests
+        The digests of the texts of the kernels that have measured times, in this session.
     broken
         The later text with a syntax error, which cannot be analysed; None if there is none.
     """
@@ -97,6 +102,7 @@ class Analysis:
     lens_parts: tuple[str, ...] = DEFAULT_LENS_PARTS
     unlowered: tuple[KernelReport, ...] = ()
     awaited_calls: frozenset[str] = frozenset()
+    digests: Digests = field(default_factory=lambda: NO_DIGESTS)
     broken: Reading | None = None
 
     @property

@@ -43,6 +43,7 @@ def evaluate(
     reports: pipeline.ReportCache,
     awaited: Callable[[Path, SourceFile], frozenset[str]] = lambda path, source: frozenset(),
     outcomes: Mapping[pipeline.TrialKey, pipeline.Outcome] | None = None,
+    measured: pipeline.MeasuredFiles | None = None,
 ) -> Evaluation:
     """Evaluate `result` by the model. Takes milliseconds for each kernel.
 
@@ -60,6 +61,8 @@ def evaluate(
         The kernels of a file whose calls in other files are still searched.
     outcomes
         Those of the edits that were tried.
+    measured
+        The files of measured times.
     """
     from tirlens import pipeline
 
@@ -77,6 +80,8 @@ def evaluate(
         unlowered = tuple(item for item in whole.kernels if key(item) not in known)
     document = job.document
     previous = document.analysis
+    times = () if measured is None else measured.times_of(document.path)
+    report, digests = pipeline.with_measured(report, times, previous.digests if previous else {})
     last_save, saves = (None, NO_SAVES) if previous is None else previous.past_of(job.reading)
     analysis = Analysis(
         job.reading,
@@ -90,6 +95,7 @@ def evaluate(
         job.options,
         lens_parts=_lens_parts(job),
         unlowered=unlowered,
+        digests=digests,
         awaited_calls=awaited(document.path, job.plan.source) if report.needs else frozenset(),
     ).or_before(previous)
     display = job.display

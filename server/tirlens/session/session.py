@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tirlens.captured.names import is_capture
+from tirlens.measured.stored_names import is_stored
 from tirlens.session.analyses import Analyses
 from tirlens.session.baselines import Pins
 from tirlens.session.document import Document
@@ -108,7 +109,7 @@ class Session:
     def files_changed(self, paths: Sequence[Path], saved: Document | None = None) -> None:
         """Analyse the documents that depend on files that changed on disk, other than `saved`."""
         files = {os.path.realpath(path) for path in paths}
-        captures = [path.parent for path in paths if is_capture(path)]
+        tables = [path.parent for path in paths if is_capture(path) or is_stored(path)]
         for document in list(self.documents.values()):
             if document is not saved and os.path.realpath(document.path) in files:
                 # The editor may have loaded its text before it reports that the file changed.
@@ -117,7 +118,7 @@ class Session:
                 changed = document.analysis.files & files
                 if changed:
                     self.analyses.distrust_files(document, changed)
-                if changed or any(folder in document.path.parents for folder in captures):
+                if changed or any(folder in document.path.parents for folder in tables):
                     self._analyze(document)
 
     def close(self, uri: str) -> None:

@@ -1,0 +1,141 @@
+"""The stored measured times of the kernels of a report."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tirlens.measured.stored_times import (
+    StoredTime,
+    StoredTimesError,
+    read_stored,
+    stored_files_above,
+)
+from tirlens.model.report import KernelReport, MeasuredTime
+from tirlens.pipeline.file_report import FileReport
+from tirlens.source.digest import KernelDigests
+
+#: The digests of the texts of each kernel that were seen, the present one last, by its definition.
+Digests = Mapping[str, tuple[str, ...]]
+NO_DIGESTS: Digests = {}
+_MOST_TEXTS = 1000
+
+
+class MeasuredFiles:
+    """The files of measured times above any file, each read again when it has changed.
+
+    Attributes
+    ----------
+    problems
+        Of the files that could not be read, by their path.
+    """
+
+    def __init__(self) -> None:
+        self.problems: dict[Path, tuple[str, ...]] = {}
+        self._read: dict[Path, tuple[tuple[int, int], tuple[StoredTime, ...]]] = {}
+        self._lock = threading.Lock()
+
+    def times_of(self, path: Path) -> tuple[StoredTime, ...]:
+        """The entries of the kernels of the file `path`; reads files."""
+        found: list[StoredTime] = []
+        for stored in stored_files_above(path):
+            relative = Path(os.path.relpath(path.resolve(), stored.parent.resolve())).as_posix()
+            found += [entry for entry in self._entries(stored) if entry.file == relative]
+        return tuple(found)
+
+    def _entries(self, path: Path) -> tuple[StoredTime, ...]:
+        try:
+            status = path.stat()
+        except OSError:
+            return ()
+        stamp = (status.st_mtime_ns, status.st_size)
+        with self._lock:
+            known = self._read.get(path)
+            if known is None or known[0] != stamp:
+                self.problems.pop(path, None)
+                try:
+                    entries, problems = read_stored(path)
+                except StoredTimesError as error:
+                    entries, problems = (), (str(error),)
+                if problems:
+                    self.problems[path] = problems
+                known = self._read[path] = (stamp, entries)
+            return known[1]
+
+
+def with_measured(
+    report: FileReport, times: Sequence[StoredTime], before: Digests = NO_DIGESTS
+) -> tuple[FileReport, Digests]:
+    """`report` with the measured times of its kernels, and the digests of their texts.
+
+    Parameters
+    ----------
+    report
+        The report of a text.
+    times
+        The entries of its file.
+    before
+        The digests of the texts before this one.
+    """
+    if not times:
+        return report, NO_DIGESTS
+    named = {entry.kernel for entry in times}
+    digests = KernelDigests(report.source)
+    lines = Counter(name for name, _ in {(one.definition, one.span) for one in report.kernels})
+    seen: dict[str, tuple[str, ...]] = {}
+    kernels: list[KernelReport] = []
+    for kernel in report.kernels:
+        if kernel.definition in named:
+            digest = digests.at(kernel.span.line)
+            known = before.get(kernel.definition, ())
+            if digest is not None and known[-1:] != (digest,):
+                known = (*known, digest)
+            if lines[kernel.definition] > 1:
+                # Texts of several kernels with one name are not those of one.
+                known = ()
+            seen[kernel.definition] = known[-_MOST_TEXTS:]
+            kernel = kernel.replace(measured=_own_times(kernel, times, digest, known))
+        kernels.append(kernel)
+    return replace(report, kernels=tuple(kernels)), seen
+
+
+def _own_times(
+    kernel: KernelReport, times: Sequence[StoredTime], digest: str | None, seen: Sequence[str]
+) -> tuple[MeasuredTime, ...]:
+    own = [entry for entry in times if _is_of(entry, kernel)]
+    own.sort(
+        key=lambda entry: (entry.device_id != kernel.device_id, -entry.measured_at.timestamp())
+    )
+    return tuple(_time(entry, digest, seen) for entry in own)
+
+
+def _is_of(entry: StoredTime, kernel: KernelReport) -> bool:
+    return (entry.kernel, entry.function, entry.call, dict(entry.sizes)) == (
+        kernel.definition,
+        kernel.name,
+        kernel.call,
+        dict(kernel.bindings),
+    )
+
+
+def _time(entry: StoredTime, digest: str | None, seen: Sequence[str]) -> MeasuredTime:
+    is_edited = None if digest is None or not entry.digest else digest != entry.digest
+    edits = None
+    if is_edited and entry.digest in seen:
+        edits = len(seen) - 1 - max(at for at, one in enumerate(seen) if one == entry.digest)
+    return MeasuredTime(
+        entry.device_id,
+        entry.time_s,
+        entry.measured_at.timestamp(),
+        entry.tool,
+        entry.low_s,
+        entry.high_s,
+        entry.samples,
+        entry.board,
+        is_edited,
+        edits,
+    )
