@@ -13,7 +13,7 @@ from tirlens.cli import execute_here
 from tirlens.cli.option_parser import parse
 from tirlens.cli.recording import entries_of_traces
 from tirlens.cli.workspace_matches import WorkspaceMatches, match_workspace
-from tirlens.measured.performance import performances
+from tirlens.measured.performance import Performance
 from tirlens.measured.records import MeasuredDevice, Operation, Position
 from tirlens.measured.report import MeasuredReport
 from tirlens.measured.stored_times import read_stored
@@ -71,7 +71,7 @@ def launch(name: str, grid: int, block: int, time_s: float, **fields: Any) -> Op
 def matches(kernels: Path, python: Path, *operations: Operation) -> WorkspaceMatches:
     devices = (MeasuredDevice("0", "NVIDIA A100-SXM4-80GB"),)
     trace = Trace(Path("t"), "made", operations, (), devices, ())
-    report = MeasuredReport((trace,), tuple(performances(operations)), (kernels,))
+    report = MeasuredReport((trace,), tuple(Performance(2, one) for one in operations), (kernels,))
     arguments = parse(["report", str(kernels), "--python", str(python), "--measured"])
     return match_workspace(report, arguments)
 
@@ -137,7 +137,7 @@ def test_a_kernel_with_assumed_arguments_cannot_be_excluded(
     operations = (launch("main_kernel", 64, 128, 3e-6),)
     report = MeasuredReport(
         (Trace(Path("t"), "made", operations, (), devices, ()),),
-        tuple(performances(operations)),
+        tuple(Performance(2, one) for one in operations),
         (kernels, other),
     )
     command = ["report", "kernels.py", "--python", str(tvm_python), "--measured"]
