@@ -39,7 +39,7 @@ def operation(
     ("dram_bytes", "flop", "bound"),
     [
         (65, 649, "DRAM"), (64, 650, "FLOP"), (65, 650, "BOTH"), (64, 649, "SLOW"), (0, 0, "SLOW"),
-        (None, 999, None), (99, None, None),
+        (None, 999, "FLOP"), (99, None, "DRAM"), (None, 649, None), (64, None, None),
     ],
 )  # fmt: skip
 def test_bound_classes_at_65_percent(
@@ -124,3 +124,33 @@ def test_stacks() -> None:
         "LayerNorm", "Matmul (in0:dram_interleaved)", "Matmul (in0:height_sharded)", "cpu",
     }  # fmt: skip
     assert {each.name for each in stack(rows, "category")} >= {"product", "normalisation"}
+
+
+FP32 = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
+FP64 = "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum"
+
+
+@pytest.mark.parametrize(
+    ("counted", "counters", "is_known"),
+    [
+        ("fp32, fp64", {FP32: 9.0, FP64: 0.0}, True),
+        ("fp32, fp64", {FP32: 9.0, FP64: 1.0}, False),
+        ("fp32 (tensor instructions not counted)", {FP32: 9.0}, False),
+        ("fp32, tensor", {FP32: 9.0}, False),
+        ("", {}, False),
+    ],
+)
+def test_the_peak_of_fp32_is_that_of_fp32_alone(
+    counted: str, counters: dict[str, float], is_known: bool
+) -> None:
+    device = load("h100-sxm")
+    row = Operation("k", Position("t", 2), counters=counters, attributes={"flop_counted": counted})
+    expected = device.peaks["fp32"].flop_per_s if is_known else None
+    assert peaks_of(row, device).flop_per_s == expected
+
+
+def test_the_peak_of_dram_from_the_counters_of_a_board_that_is_not_known() -> None:
+    counters = {"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed": 80.0}
+    row = Operation("k", Position("t", 2), time_s=2.0, dram_bytes=160, counters=counters)
+    assert peaks_of(row, None).dram_bytes_per_s == 100.0
+    assert performance(row, 2.0, peaks_of(row, None)).dram_fraction == pytest.approx(0.8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -9,6 +10,10 @@ from tirlens.hardware import Device, load
 from tirlens.math_fidelity import fidelity_of
 from tirlens.measured.devices import catalogue_device
 from tirlens.measured.records import MeasuredDevice, Operation
+
+_DRAM_PERCENTAGE = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"
+# Instructions on double and half precision.
+_NOT_FP32 = re.compile(r"_op_[dh](add|mul|fma)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +47,34 @@ def peaks_of(operation: Operation, device: Device | None) -> Peaks:
 
     On Tensix cores the peak is that of the cores that the operation uses, at its math fidelity
     (tt-metal, tech_reports/GEMM_FLOPS); it is not known for an operation without either.  On a GPU
-    the trace does not say which units compute, so that the peak of FLOP is not known.
+    it is that of fp32, where Nsight Compute has counted fp32 instructions and no others.  The peak
+    of DRAM is also what Nsight Compute relates the throughput to.
     """
-    if device is None or operation.kind == "host":
+    if operation.kind == "host":
         return Peaks()
-    flop_per_s = tensix_flop_per_s(operation, device) if "tensix" in device.features else None
+    if device is None:
+        return Peaks(_counted_dram_bytes_per_s(operation))
+    if "tensix" in device.features:
+        flop_per_s = tensix_flop_per_s(operation, device)
+    else:
+        flop_per_s = _fp32_flop_per_s(operation, device)
     return Peaks(device.dram.bytes_per_s, flop_per_s)
+
+
+def _counted_dram_bytes_per_s(operation: Operation) -> float | None:
+    """The peak of DRAM of which Nsight Compute states the share that the kernel reaches."""
+    percentage = operation.counters.get(_DRAM_PERCENTAGE)
+    if not percentage or operation.dram_bytes is None or not operation.time_s:
+        return None
+    return operation.dram_bytes / operation.time_s / (percentage / 100)
+
+
+def _fp32_flop_per_s(operation: Operation, device: Device) -> float | None:
+    counted = operation.attributes.get("flop_counted", "")
+    of_others = (value for name, value in operation.counters.items() if _NOT_FP32.search(name))
+    if "fp32" not in counted or "tensor" in counted or any(of_others) or "fp32" not in device.peaks:
+        return None
+    return device.peaks["fp32"].flop_per_s
 
 
 def tensix_flop_per_s(operation: Operation, device: Device) -> float | None:

@@ -31,7 +31,7 @@ class Performance:
         Its device time and the gap before it, as a part of those of all operations.
     bound
         ``DRAM``, ``FLOP`` or ``BOTH`` from 65% of that peak on, ``SLOW`` below both, ``HOST``
-        for operations of the host; None where a peak or a count is not known.
+        for operations of the host; None where a share that could decide is not known.
     dram_bytes_per_s, flop_per_s
         What it achieved.
     dram_fraction, flop_fraction
@@ -102,8 +102,10 @@ def _bound(
 ) -> BoundClass | None:
     if operation.kind == "host":
         return "HOST"
-    if dram_fraction is None or flop_fraction is None:
-        return None
-    if dram_fraction >= BOUND_FRACTION:
-        return "BOTH" if flop_fraction >= BOUND_FRACTION else "DRAM"
-    return "FLOP" if flop_fraction >= BOUND_FRACTION else "SLOW"
+    is_dram = None if dram_fraction is None else dram_fraction >= BOUND_FRACTION
+    is_flop = None if flop_fraction is None else flop_fraction >= BOUND_FRACTION
+    if is_dram:
+        return "BOTH" if is_flop else "DRAM"
+    if is_flop:
+        return "FLOP"
+    return None if is_dram is None or is_flop is None else "SLOW"
