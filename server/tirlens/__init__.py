@@ -8,8 +8,9 @@ from tirlens.version import __version__
 
 if TYPE_CHECKING:
     from tirlens.api import AnalysisResult, Analyzer, UnboundSizesError
+    from tirlens.sections import section
 
-__all__ = ["AnalysisResult", "Analyzer", "UnboundSizesError", "__version__"]
+__all__ = ["AnalysisResult", "Analyzer", "UnboundSizesError", "__version__", "section"]
 
 
 def __getattr__(name: str) -> Any:
@@ -18,4 +19,8 @@ def __getattr__(name: str) -> Any:
         from tirlens import api
 
         return getattr(api, name)
+    if name == "section":
+        from tirlens.sections import section
+
+        return section
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

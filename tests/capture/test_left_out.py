@@ -114,6 +114,34 @@ while True:
 """
 
 
+SECTIONS = """
+import torch
+from torch.profiler import record_function
+from kern import add
+
+f, a = add(4096), torch.ones(4096, device="cuda")
+with torch.cuda.nvtx.range("warm-up {}", 1):
+    for _ in range(3):
+        f(a, a)
+        a @ a
+
+@record_function("decode")
+def decode():
+    f(a, a)
+    torch.cuda.nvtx.range_push("attention")
+    f(a, a)
+    torch.cuda.nvtx.range_pop()
+
+for _ in range(4):
+    decode()
+handle = torch.cuda.nvtx.range_start("tail")
+f(a, a)
+torch.cuda.nvtx.range_end(handle)
+torch.cuda.nvtx.mark("end")
+f(a, a)
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / ".git").mkdir()
@@ -218,3 +246,33 @@ def test_a_capture_file_in_another_folder_finds_its_kernels(
         )  # fmt: skip
         step = json.loads(subprocess.run(line, check=False, **settings).stdout)["step"]
         assert (step["launches"], step["kernels"][0]["definition"]) == (10, "add")
+
+
+def test_sections_that_a_program_marks(folder: Path, tilelang_python: Path) -> None:
+    """NVTX without CUDA, a decorator and nested ranges; reports of parts."""
+    status, said = capture(folder, tilelang_python, SECTIONS)
+    assert status == 0, said
+    assert "sections: warm-up 1, decode, attention, tail, end" in said
+    data = json.loads((folder / "tirlens-captured.json").read_text())
+    assert data["sections"] == ["warm-up 1", "decode", "attention", "tail", "end"]
+    (call,) = calls_in(folder / "tirlens-captured.json")
+    assert call["launches"] == 13
+    assert call["sections"] == [
+        [[], "end", 1], [["decode"], "attention", 3], [["decode"], "decode", 1],
+        [["decode", "attention"], "attention", 4], [["tail"], "tail", 1],
+        [["warm-up 1"], "warm-up 1", 3],
+    ]  # fmt: skip
+    for options, launches in (
+        ([], 13),
+        (["--signpost", "decode"], 8),
+        (["--start-signpost", "decode", "--end-signpost", "end"], 9),
+    ):
+        line, settings = command(
+            folder, "report", "--python", str(tilelang_python), "--no-lower", "--format", "json",
+            *options, "tirlens-captured.json",
+        )  # fmt: skip
+        done = subprocess.run(line, check=False, **settings)
+        assert json.loads(done.stdout)["step"]["launches"] == launches, done.stderr
+    line, settings = command(folder, "report", "--signpost", "prefill", "tirlens-captured.json")
+    done = subprocess.run(line, check=False, **settings)
+    assert done.returncode == 2 and "no section 'prefill'; there are: warm-up 1" in done.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tirlens.captured.file_format import Capture, CapturedCall, CaptureError, read, split_place
 from tirlens.captured.names import PATTERN
+from tirlens.captured.sections import SectionChoice, SectionError, choose_launches
 from tirlens.repository import root_of
 from tirlens.source.source_file import KernelSource, SourceFile
 from tirlens_worker.facts import Span
@@ -28,6 +29,8 @@ class CapturedCalls:
     ----------
     only
         These capture files and no others; None for those that are found.
+    choice
+        The sections whose launches count.
 
     Attributes
     ----------
@@ -35,9 +38,12 @@ class CapturedCalls:
         Of the capture files that could not be read, by their path.
     """
 
-    def __init__(self, only: Sequence[Path] | None = None) -> None:
+    def __init__(
+        self, only: Sequence[Path] | None = None, choice: SectionChoice | None = None
+    ) -> None:
         self.problems: dict[Path, str] = {}
         self._only = only
+        self._choice = choice or SectionChoice()
         self._read: dict[Path, tuple[tuple[int, int], Capture | None]] = {}
         self._lock = threading.Lock()
 
@@ -89,9 +95,11 @@ class CapturedCalls:
                 self.problems.pop(path, None)
                 capture: Capture | None = None
                 try:
-                    capture = read(path)
+                    capture = choose_launches(read(path), self._choice)
                 except CaptureError as error:
                     self.problems[path] = str(error)
+                except SectionError as error:
+                    self.problems[path] = f"{path}: {error}"
                 known = self._read[path] = (stamp, capture)
             return known[1]
 

@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
+from tirlens.captured.sections import SectionLaunches, add_launches
 from tirlens.file_reader import FileRefusedError, read_bytes
 
 SCHEMA_VERSION = 1
@@ -51,6 +52,8 @@ class CapturedCall:
         Why there is no `call`.
     unknown_sizes
         The sizes and arguments that depend on data, which is not known without a GPU.
+    sections
+        The launches after the first mark of a section, by the sections that they are inside of.
     """
 
     file: str
@@ -64,6 +67,7 @@ class CapturedCall:
     configurations: int = 0
     problem: str = ""
     unknown_sizes: tuple[str, ...] = ()
+    sections: tuple[SectionLaunches, ...] = ()
 
     @property
     def identity(self) -> tuple[str, str, str, str, tuple[tuple[str, int], ...]]:
@@ -84,12 +88,20 @@ class Capture:
         The commands that were run.
     others
         How often operations of other libraries ran on the GPU, by name: ``torch.matmul``.
+    sections
+        The names of the sections and marks of the program, in the order of their first begins.
+    other_sections
+        The executions in sections of the operations in `others`.
     """
 
     device: str
     commands: tuple[str, ...]
     calls: tuple[CapturedCall, ...]
     others: Mapping[str, int] = field(default_factory=dict[str, int])
+    sections: tuple[str, ...] = ()
+    other_sections: Mapping[str, tuple[SectionLaunches, ...]] = field(
+        default_factory=dict[str, tuple[SectionLaunches, ...]]
+    )
 
 
 def merge(captures: Iterable[Capture]) -> Capture:
@@ -106,6 +118,7 @@ def merge(captures: Iterable[Capture]) -> Capture:
                 launches=known.launches + call.launches,
                 places=places,
                 unknown_sizes=unknown,
+                sections=add_launches([known.sections, call.sections]),
             )
         found[call.identity] = call
     calls = (
@@ -117,7 +130,18 @@ def merge(captures: Iterable[Capture]) -> Capture:
     for capture in given:
         others.update(capture.others)
     ordered = dict(sorted(others.items(), key=lambda item: (-item[1], item[0])))
-    return Capture(given[-1].device if given else "", commands, tuple(calls), ordered)
+    return Capture(
+        given[-1].device if given else "",
+        commands,
+        tuple(calls),
+        ordered,
+        tuple(dict.fromkeys(name for capture in given for name in capture.sections)),
+        {
+            name: sections
+            for name in ordered
+            if (sections := add_launches(one.other_sections.get(name, ()) for one in given))
+        },
+    )
 
 
 def to_text(capture: Capture) -> str:
@@ -135,12 +159,20 @@ def to_text(capture: Capture) -> str:
         lines = ",\n".join(f"   {_line(_call_json(call))}" for call in calls)
         kernels.append(f'  {_line(head)[:-1]}, "calls": [\n{lines}]}}')
     body = ",\n".join(kernels)
+    marked = ""
+    if capture.sections:
+        others = {
+            name: _sections_json(sections) for name, sections in capture.other_sections.items()
+        }
+        marked = f' "sections": {_line(list(capture.sections))},\n' + (
+            f' "other_sections": {_line(others)},\n' if others else ""
+        )
     return (
         f'{{"schema_version": {SCHEMA_VERSION},\n'
         f' "device": {json.dumps(capture.device)},\n'
         f' "commands": {json.dumps(list(capture.commands), ensure_ascii=False)},\n'
         f' "others": {json.dumps(dict(capture.others), ensure_ascii=False)},\n'
-        f' "kernels": [\n{body}]}}\n'
+        f'{marked} "kernels": [\n{body}]}}\n'
     )
 
 
@@ -158,7 +190,13 @@ def _call_json(call: CapturedCall) -> dict[str, Any]:
         found["unknown_sizes"] = list(call.unknown_sizes)
     if call.problem:
         found["problem"] = call.problem
+    if call.sections:
+        found["sections"] = _sections_json(call.sections)
     return found
+
+
+def _sections_json(sections: Iterable[SectionLaunches]) -> list[Any]:
+    return [[list(one.path), one.since, one.launches] for one in sections]
 
 
 def read(path: Path) -> Capture:
@@ -196,7 +234,20 @@ def _capture(data: Any) -> Capture:
     calls = tuple(call for kernel in known["kernels"] for call in _calls(kernel))
     others = {_text(name): _count(count) for name, count in known.get("others", {}).items()}
     commands = tuple(map(_text, known["commands"]))
-    return merge([Capture(_text(known["device"]), commands, calls, others)])
+    sections = tuple(map(_text, known.get("sections", ())))
+    other_sections = {
+        _text(name): _sections(parts) for name, parts in known.get("other_sections", {}).items()
+    }
+    return merge(
+        [Capture(_text(known["device"]), commands, calls, others, sections, other_sections)]
+    )
+
+
+def _sections(parts: Any) -> tuple[SectionLaunches, ...]:
+    return tuple(
+        SectionLaunches(tuple(map(_text, path)), _text(since), _count(launches))
+        for path, since, launches in parts
+    )
 
 
 def _calls(kernel: Any) -> Iterator[CapturedCall]:
@@ -219,6 +270,7 @@ def _calls(kernel: Any) -> Iterator[CapturedCall]:
             configurations=_count(item.get("configurations", 0)),
             problem=_text(item.get("problem", "")),
             unknown_sizes=tuple(map(_text, item.get("unknown_sizes", ()))),
+            sections=_sections(item.get("sections", ())),
         )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tirlens.captured.file_format import Capture, CapturedCall, merge
+from tirlens.captured.sections import SectionLaunches, add_launches
 from tirlens.file_reader import read_text
 
 # Of one process; a line is at most some kilobytes.
@@ -46,38 +47,91 @@ class Recorded:
 
 def read_journals(folder: Path, device: str, command: str) -> Recorded:
     """What all journals in `folder` say of a run of `command` that saw `device`."""
-    calls: list[CapturedCall] = []
+    parts: list[Capture] = []
     cases: dict[str, bool] = {}
     skipped: dict[str, None] = {}
-    others: Counter[str] = Counter()
     paths = sorted(path for path in folder.iterdir() if path.is_file())
     for path in paths:
-        launches: list[dict[str, Any]] = []
-        counts: Counter[int] = Counter()
-        operations: list[str] = []
+        process = _Process()
         for kind, content in _lines(path):
-            if kind == "L":
-                launches.append(json.loads(content))
-            elif kind == "C":
-                case = json.loads(content)
-                if case["outcome"] != "skipped":
-                    cases[case["case"]] = cases.get(case["case"], False) or case["launched"]
-            elif kind == "O":
-                operations.append(json.loads(content)["operation"])
-            elif kind == "o":
-                others[operations[int(content)]] += 1
-            elif kind == "S":
-                skipped[json.loads(content)["what"]] = None
-            elif kind == "":
-                counts[int(content)] += 1
-        calls += [_call(launch, counts[number]) for number, launch in enumerate(launches)]
+            process.read(kind, content, cases, skipped)
+        parts.append(process.capture(device))
     return Recorded(
-        merge([Capture(device, (command,), tuple(calls), dict(others))]),
+        replace(merge(parts), device=device, commands=(command,)),
         len(paths),
         len(cases),
         tuple(name for name, launched in cases.items() if not launched),
         tuple(sorted(skipped)),
     )
+
+
+class _Process:
+    """What one process has recorded."""
+
+    def __init__(self) -> None:
+        self._launches: list[dict[str, Any]] = []
+        self._operations: list[str] = []
+        self._sections: dict[str, None] = {}
+        self._now: tuple[tuple[str, ...], str] = ((), "")
+        self._counts: Counter[tuple[int, tuple[str, ...], str]] = Counter()
+        self._other_counts: Counter[tuple[str, tuple[str, ...], str]] = Counter()
+
+    def read(
+        self, kind: str, content: str, cases: dict[str, bool], skipped: dict[str, None]
+    ) -> None:
+        """Read a line."""
+        if kind == "":
+            self._counts[(int(content), *self._now)] += 1
+        elif kind == "L":
+            self._launches.append(json.loads(content))
+        elif kind == "O":
+            self._operations.append(json.loads(content)["operation"])
+        elif kind == "o":
+            self._other_counts[(self._operations[int(content)], *self._now)] += 1
+        elif kind == "M":
+            self._sections[json.loads(content)["section"]] = None
+        elif kind == "@":
+            sections = json.loads(content)
+            self._now = (tuple(sections["in"]), sections["since"])
+        elif kind == "C":
+            case = json.loads(content)
+            if case["outcome"] != "skipped":
+                cases[case["case"]] = cases.get(case["case"], False) or case["launched"]
+        elif kind == "S":
+            skipped[json.loads(content)["what"]] = None
+
+    def capture(self, device: str) -> Capture:
+        """The calls and operations with their counts."""
+        launches = _by_first(self._counts)
+        others = _by_first(self._other_counts)
+        return Capture(
+            device,
+            (),
+            tuple(
+                _call(launch, launches.get(number, ()))
+                for number, launch in enumerate(self._launches)
+            ),
+            {name: sum(one.launches for one in parts) for name, parts in others.items()},
+            tuple(self._sections),
+            {name: sections for name, parts in others.items() if (sections := _marked(parts))},
+        )
+
+
+_Key = TypeVar("_Key")
+
+
+def _by_first(
+    counts: Counter[tuple[_Key, tuple[str, ...], str]],
+) -> dict[_Key, list[SectionLaunches]]:
+    found: dict[_Key, list[SectionLaunches]] = {}
+    for (key, path, since), count in counts.items():
+        found.setdefault(key, []).append(SectionLaunches(path, since, count))
+    return found
+
+
+def _marked(parts: Iterable[SectionLaunches]) -> tuple[SectionLaunches, ...]:
+    """Those after the first mark of a section."""
+    return add_launches([[one for one in parts if one.path or one.since]])
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
@@ -90,17 +144,18 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
             yield line[:1], line[1:] if line[:1] == "o" else line[2:]
 
 
-def _call(launch: dict[str, Any], launches: int) -> CapturedCall:
+def _call(launch: dict[str, Any], parts: Sequence[SectionLaunches]) -> CapturedCall:
     return CapturedCall(
         file=launch["file"],
         function=launch["function"],
         kernel=launch["kernel"],
         framework=launch["framework"],
         call=launch["call"],
-        launches=launches,
+        launches=sum(one.launches for one in parts),
         places=(launch["at"],),
         sizes=launch.get("sizes", {}),
         configurations=launch.get("configurations", 0),
         problem=launch.get("problem", ""),
         unknown_sizes=tuple(launch.get("unknown_sizes", ())),
+        sections=_marked(parts),
     )

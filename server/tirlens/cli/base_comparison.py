@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from tirlens.captured.candidates import merge_captured
+from tirlens.captured.candidates import CapturedCalls, merge_captured
 from tirlens.cli import change_report, file_analysis, outcome
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import stream
@@ -188,7 +188,7 @@ class _Tree:
         self.options = file_analysis.options_of(arguments)
         self._pool = pool
         self._folder = folder / "base"
-        self._calls = CallSearch(pool.say, None, pool.searcher, folder / "words.sqlite")
+        self._calls = CallSearch(pool.say, CapturedCalls(), pool.searcher, folder / "words.sqlite")
 
     @cached_property
     def _unrestricted(self) -> Options:

@@ -235,6 +235,8 @@ def _print_summary(recorded: Recorded, status: int) -> None:
             "of Python turn the recording off"
         )
     print_note(_count(recorded))
+    if recorded.capture.sections:
+        print_note(f"sections: {_join_names(recorded.capture.sections)}")
     if recorded.cases:
         without = recorded.without_launch
         print_note(

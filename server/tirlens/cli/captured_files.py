@@ -8,11 +8,20 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from tirlens.captured.candidates import capture_files_above
+from tirlens.captured.candidates import CapturedCalls, capture_files_above
 from tirlens.captured.file_format import Capture, CaptureError, merge, read
 from tirlens.captured.names import is_capture
+from tirlens.captured.sections import (
+    SectionChoice,
+    SectionError,
+    choose_launches,
+    launches_by_section,
+)
 from tirlens.cli.errors import UsageError
 from tirlens.cli.outcome import print_note
+
+_OPTIONS = ("signpost", "start_signpost", "end_signpost")
+_MOST_NAMED = 6
 
 
 def take_captures(arguments: argparse.Namespace) -> None:
@@ -29,11 +38,17 @@ def take_captures(arguments: argparse.Namespace) -> None:
     files: dict[str, None] = dict.fromkeys(
         name for name in arguments.files if Path(name) not in paths
     )
+    choice = section_choice(arguments)
     for path in paths:
         try:
-            capture = read(path)
+            whole = read(path)
+            capture = choose_launches(whole, choice)
         except CaptureError as error:
             raise UsageError(str(error)) from error
+        except SectionError as error:
+            raise UsageError(f"{path}: {error}") from error
+        if choice.is_whole:
+            _print_sections(path, whole)
         found = {_file_of(path, call.file) for call in capture.calls}
         present = sorted(str(file) for file in found if file.is_file())
         if not present:
@@ -41,6 +56,27 @@ def take_captures(arguments: argparse.Namespace) -> None:
         files.update(dict.fromkeys(present))
         _print_missing(path, capture)
     arguments.files = list(files)
+
+
+def section_choice(arguments: argparse.Namespace) -> SectionChoice:
+    """The sections of captured programs that a command asks for, by the options of traces."""
+    names = (getattr(arguments, name, None) for name in _OPTIONS)
+    return SectionChoice(*names)
+
+
+def captured_calls(arguments: argparse.Namespace) -> CapturedCalls:
+    """The captured calls of a command: of the files that it names, else of all that are found."""
+    return CapturedCalls(getattr(arguments, "captures", None), section_choice(arguments))
+
+
+def _print_sections(path: Path, capture: Capture) -> None:
+    """Note that all sections count, with the launches of each."""
+    counts = launches_by_section(capture.calls)
+    if not capture.sections or len(counts) < 2:
+        return
+    named = [f"{name or 'outside of sections'} {count:,}" for name, count in counts.items()]
+    listed = ", ".join(named[:_MOST_NAMED]) + (", ..." if len(named) > _MOST_NAMED else "")
+    print_note(f"{path}: the launches of all sections count ({listed}); --signpost NAME for one")
 
 
 def other_operations(arguments: argparse.Namespace) -> dict[str, int]:
@@ -59,8 +95,8 @@ def other_operations(arguments: argparse.Namespace) -> dict[str, int]:
     captures: list[Capture] = []
     for path in paths:
         # One that cannot be read has been reported.
-        with contextlib.suppress(CaptureError):
-            captures.append(read(path))
+        with contextlib.suppress(CaptureError, SectionError):
+            captures.append(choose_launches(read(path), section_choice(arguments)))
     whole = merge(captures)
     found = Counter(whole.others)
     for call in whole.calls:

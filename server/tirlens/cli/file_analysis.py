@@ -17,6 +17,7 @@ import platformdirs
 
 from tirlens import own_process, pipeline, source
 from tirlens.cli.call_steps import merge_steps, steps_by_calls
+from tirlens.cli.captured_files import captured_calls
 from tirlens.cli.errors import UsageError
 from tirlens.cli.file_text import read_file
 from tirlens.cli.outcome import print_note
@@ -181,7 +182,7 @@ def trace(arguments: argparse.Namespace) -> list[Traced]:
     Raises:
         UsageError: nothing to analyse.
     """
-    with worker_pool(arguments.jobs, getattr(arguments, "captures", None)) as pool:
+    with worker_pool(arguments.jobs, captured_calls(arguments)) as pool:
         return trace_in(pool, arguments)
 
 
@@ -191,7 +192,7 @@ def trace_and_report(arguments: argparse.Namespace) -> tuple[list[Traced], list[
     Raises:
         UsageError: nothing to analyse.
     """
-    with worker_pool(arguments.jobs, getattr(arguments, "captures", None)) as pool:
+    with worker_pool(arguments.jobs, captured_calls(arguments)) as pool:
         traced = trace_in(pool, arguments)
         reports = reports_of(traced, arguments.jobs)
         reports = with_tried_edits(pool, traced, reports, arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Collection, Coroutine, Generator, Sequence
+from collections.abc import Collection, Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,26 +45,24 @@ class WorkerPool:
         Searches calls in repositories.
     """
 
-    def __init__(
-        self, say: ShowProgress, jobs: int, captures: Sequence[Path] | None = None
-    ) -> None:
+    def __init__(self, say: ShowProgress, jobs: int, captured: CapturedCalls | None = None) -> None:
         self.say = say
         self.jobs = jobs
         self.searcher = SearchClient()
         self.searcher.start()
-        self.calls = CallSearch(say, captures, self.searcher)
+        self.calls = CallSearch(say, captured or CapturedCalls(), self.searcher)
         self._loop = asyncio.new_event_loop()
         self._slots = asyncio.Semaphore(jobs)
         self._idle: dict[tuple[object, ...], list[WorkerClient]] = {}
         self._clients: list[WorkerClient] = []
 
     def start_again(
-        self, say: ShowProgress, jobs: int, captures: Sequence[Path] | None = None
+        self, say: ShowProgress, jobs: int, captured: CapturedCalls | None = None
     ) -> None:
         """Use the pool for another command, which may come after changes of any file."""
         self.say = say
         self.jobs = jobs
-        self.calls = CallSearch(say, captures, self.searcher)
+        self.calls = CallSearch(say, captured or CapturedCalls(), self.searcher)
         self._slots = asyncio.Semaphore(jobs)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -114,8 +112,8 @@ class CallSearch:
     ----------
     say
         Shows a line of progress.
-    captures
-        These capture files and no others; None for those that are found.
+    captured
+        The captured calls.
     client
         Searches in repositories.
     store
@@ -125,13 +123,13 @@ class CallSearch:
     def __init__(
         self,
         say: ShowProgress,
-        captures: Sequence[Path] | None,
+        captured: CapturedCalls,
         client: SearchClient,
         store: Path | None = None,
     ) -> None:
         self._say = say
         self._store = store
-        self._captured = CapturedCalls(captures)
+        self._captured = captured
         self._client = client
         self._reported: set[str] = set()
         self._lock = threading.Lock()
@@ -212,18 +210,18 @@ def keep_workers() -> Generator[None, None, None]:
 
 @contextmanager
 def worker_pool(
-    jobs: int | None = None, captures: Sequence[Path] | None = None
+    jobs: int | None = None, captured: CapturedCalls | None = None
 ) -> Generator[WorkerPool, None, None]:
     """A pool of workers, with progress on a terminal.
 
-    With `captures`, captured calls are those of these files.
+    `captured` are the captured calls; those of all capture files that are found, by default.
     """
     with progress() as say:
         pool, _keeper.pool = _keeper.pool, None
         if pool is None:
-            pool = WorkerPool(say, jobs or default_jobs(), captures)
+            pool = WorkerPool(say, jobs or default_jobs(), captured)
         else:
-            pool.start_again(say, jobs or default_jobs(), captures)
+            pool.start_again(say, jobs or default_jobs(), captured)
         is_complete = False
         try:
             yield pool

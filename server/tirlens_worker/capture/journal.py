@@ -6,6 +6,9 @@ A line is a letter and JSON, or the number of a launch that a line before it des
 ``12``       launch number 12 has happened;
 ``O {...}``  an operation of another library, numbered from 0 as launches are;
 ``o12``      operation number 12 has been executed;
+``M {...}``  a section or mark of the program has begun for the first time, with its name;
+``@ {...}``  the sections of the launches and operations that follow, and the section or mark that
+             has begun for the first time last;
 ``C {...}``  a case of a test program, with its outcome and whether it launched a kernel;
 ``S {...}``  a kernel of another library that was skipped, or a call that was not recorded.
 
@@ -17,7 +20,10 @@ from __future__ import annotations
 import json
 import os
 import threading
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
+
+#: Names of sections; further ones, which may have numbers in them, are not recorded.
+MOST_SECTIONS = 1000
 
 
 class Journal:
@@ -31,6 +37,9 @@ class Journal:
         self._skipped: Dict[str, None] = {}
         self._operations: Dict[str, int] = {}
         self._graph: Optional[List[str]] = None
+        self._thread = threading.local()
+        self._begun: Dict[str, None] = {}
+        self._written: Tuple[Tuple[str, ...], str] = ((), "")
         self.launches = 0
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._reset)
@@ -59,8 +68,56 @@ class Journal:
                 self._write("O " + json.dumps({"operation": name}))
             self._add("o{}".format(number))
 
+    def enter(self, name: str) -> object:
+        """Begin a section of this thread; the result is for `leave`."""
+        section = [name if self._begin_section(name) else ""]
+        self._sections().append(section)
+        return section
+
+    def leave(self, section: object = None) -> None:
+        """End a section, which another thread may have begun, or the innermost one of this one."""
+        if isinstance(section, list):
+            # It has no name from now on, and is removed with the one around it.
+            section.clear()
+            return
+        sections = self._sections()
+        while sections and not sections.pop():
+            pass
+
+    def mark(self, name: str) -> None:
+        """Record a mark: what follows is behind it."""
+        self._begin_section(name)
+
+    def _begin_section(self, name: str) -> bool:
+        with self._lock:
+            if name not in self._begun:
+                if len(self._begun) >= MOST_SECTIONS:
+                    return False
+                self._begun[name] = None
+                self._write("M " + json.dumps({"section": name}))
+        return True
+
+    def _sections(self) -> List[List[str]]:
+        if not hasattr(self._thread, "sections"):
+            self._thread.sections = []
+        return self._thread.sections  # type: ignore[no-any-return]
+
+    def _write_sections(self) -> None:
+        """Write the sections of what follows, if they are others than before."""
+        path = tuple(name for section in self._sections() for name in section if name)
+        for name in path:
+            # A forked process is in the sections of its parent.
+            self._begin_section(name)
+        if not self._begun:
+            return
+        now = (path, next(reversed(self._begun)))
+        if now != self._written:
+            self._written = now
+            self._write("@ " + json.dumps({"in": path, "since": now[1]}))
+
     def _add(self, line: str) -> None:
         if self._graph is None:
+            self._write_sections()
             self._write(line)
         else:
             self._graph.append(line)
@@ -85,9 +142,11 @@ class Journal:
         return launches
 
     def replay(self, launches: List[str]) -> None:
-        """Record the launches of a graph."""
-        for line in launches:
-            self._write(line)
+        """Record the launches of a graph, in the sections of its replay."""
+        with self._lock:
+            self._write_sections()
+            for line in launches:
+                self._write(line)
 
     def _write(self, line: str) -> None:
         with self._lock:
@@ -103,3 +162,5 @@ class Journal:
         self._numbers = {}
         self._operations = {}
         self._skipped = {}
+        self._begun = {}
+        self._written = ((), "")

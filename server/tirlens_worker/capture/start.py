@@ -35,6 +35,10 @@ def begin() -> None:
 def _patches() -> Dict[str, Callable[[Any], None]]:
     return {
         "torch": _patch_torch,
+        "torch.cuda.nvtx": _lazily("sections", "patch_torch_nvtx"),
+        "torch.autograd.profiler": _lazily("sections", "patch_torch_profiler"),
+        "nvtx.nvtx": _lazily("sections", "patch_nvtx"),
+        "tirlens.sections": _lazily("sections", "patch_tirlens"),
         "tilelang": _add_old_names,
         "tilelang.jit": _lazily("tilelang_kernels", "patch_jit"),
         "tilelang.language.eager.builder": _lazily("tilelang_kernels", "patch_builder"),
