@@ -113,7 +113,7 @@ class _Process:
             ),
             {name: sum(one.launches for one in parts) for name, parts in others.items()},
             tuple(self._sections),
-            {name: sections for name, parts in others.items() if (sections := _marked(parts))},
+            {name: sections for name, parts in others.items() if (sections := _sections(parts))},
         )
 
 
@@ -129,7 +129,7 @@ def _by_first(
     return found
 
 
-def _marked(parts: Iterable[SectionLaunches]) -> tuple[SectionLaunches, ...]:
+def _sections(parts: Iterable[SectionLaunches]) -> tuple[SectionLaunches, ...]:
     """Those after the first mark of a section."""
     return add_launches([[one for one in parts if one.path or one.since]])
 
@@ -157,5 +157,5 @@ def _call(launch: dict[str, Any], parts: Sequence[SectionLaunches]) -> CapturedC
         configurations=launch.get("configurations", 0),
         problem=launch.get("problem", ""),
         unknown_sizes=tuple(launch.get("unknown_sizes", ())),
-        sections=_marked(parts),
+        sections=_sections(parts),
     )
