@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -83,6 +84,17 @@ def test_streams_are_lanes_and_overlapped_communication_is_not_exposed() -> None
     assert categories["collective"].part_s == pytest.approx(7 * US)
     assert step.wall_s == pytest.approx(60 * US) and step.idle_s == pytest.approx(6 * US)
     assert parts_are_the_wall(step)
+
+
+def test_files_have_clocks_and_devices_of_their_own() -> None:
+    step = step_of([
+        replace(operation("a", start, 10, device="0"), position=Position(path, 1))
+        for path, begin in (("run/rank0.json", 500), ("run/rank1.json", 90_000))
+        for start in (begin, begin + 15)
+    ])  # fmt: skip
+    assert [device.device for device in step.devices] == ["0, rank0.json", "0, rank1.json"]
+    assert [list(lane.starts_s) for lane in step.lanes] == [pytest.approx([0, 15 * US])] * 2
+    assert step.wall_s == pytest.approx(50 * US) and step.idle_s == pytest.approx(10 * US)
 
 
 def test_gaps_of_a_graph_are_the_devices_and_late_launches_the_hosts() -> None:

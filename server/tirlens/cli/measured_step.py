@@ -11,11 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tirlens.hardware import Device, load
-from tirlens.hardware.board_names import board_of
 from tirlens.ide import labels
 from tirlens.ide.escaping import visible
 from tirlens.ide.measured_page import MeasuredView, measured_document, operation_table
 from tirlens.ide.measured_page.roofline_data import MeasuredPoint
+from tirlens.ide.measured_page.table_data import short_name
+from tirlens.measured.peaks import devices_by_name
 from tirlens.measured.performance import Performance
 from tirlens.measured.report import MeasuredReport
 from tirlens.measured.timeline import Step, step_of
@@ -92,7 +93,7 @@ def _gap_lines(step: Step) -> list[str]:
     longest.sort(key=lambda item: -item[0].length_s)
     for gap, _ in longest[:_MOST_GAPS]:
         before, after = (
-            visible(step.kernels[number].name)[:60] for number in (gap.before, gap.after)
+            short_name(step.kernels[number].name)[:60] for number in (gap.before, gap.after)
         )
         lines.append(f"gap of {labels.seconds(gap.length_s)} after {before}, before {after}")
     return lines
@@ -178,7 +179,7 @@ def page(report: MeasuredReport, arguments: argparse.Namespace) -> str:
 def _points(report: MeasuredReport) -> list[MeasuredPoint]:
     """The kernels with the executions whose FLOP and bytes are counted."""
     sums: dict[str, tuple[float, float, float]] = {}
-    for row in report.rows:
+    for row in report.unmerged_rows:
         operation = row.operation
         counts = (operation.time_s, operation.flop, operation.dram_bytes)
         if None not in counts:
@@ -187,7 +188,7 @@ def _points(report: MeasuredReport) -> list[MeasuredPoint]:
                 old + (new or 0.0) for old, new in zip(before, counts, strict=True)
             )
             sums[operation.name] = (time_s, flop, dram_bytes)
-    total_s = sum(row.operation.time_s or 0.0 for row in report.rows)
+    total_s = sum(row.operation.time_s or 0.0 for row in report.unmerged_rows)
     return [
         MeasuredPoint(name, time_s, flop, dram_bytes, time_s / total_s if total_s else None)
         for name, (time_s, flop, dram_bytes) in sums.items()
@@ -195,10 +196,12 @@ def _points(report: MeasuredReport) -> list[MeasuredPoint]:
 
 
 def _device(report: MeasuredReport, arguments: argparse.Namespace) -> Device | None:
-    """The device of ``--device``, else of the catalogue if the traces name one that it has."""
+    """The device of ``--device``, else the one that the traces name if all name the same."""
     if arguments.device:
-        return load(arguments.device[0])
-    names = {device.name for trace in report.traces for device in trace.devices if device.name}
-    boards = {name: board_of(name) for name in names}
-    found = {board.device.id: board.device for board in boards.values() if board and board.is_exact}
-    return next(iter(found.values())) if len(found) == 1 and len(names) == 1 else None
+        return load(arguments.device[-1])
+    found = {
+        device.id: device
+        for trace in report.traces
+        for device in devices_by_name(trace.devices).values()
+    }
+    return next(iter(found.values())) if len(found) == 1 else None

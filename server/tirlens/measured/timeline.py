@@ -4,15 +4,19 @@ Operations of several streams, and those of programmatic dependent launch, run a
 The time of a device is therefore the union of its operations, and each instant of it belongs in
 equal parts to the operations that run then: the parts of all kernels and the idle time are the
 device's wall time.
+
+Files have clocks of their own: a device is one of a file, and each file begins at 0.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
+from pathlib import PurePath
 from typing import Literal, TypeAlias
 
 from tirlens.measured.categories import CATEGORIES, Category, category_of
@@ -221,6 +225,8 @@ class _DeviceOperations:
 
 
 _NOT_LAUNCHED = float("inf")
+# The file, and the device as the file names it.
+_DeviceKey: TypeAlias = tuple[str, str | None]
 
 
 def step_of(
@@ -245,8 +251,8 @@ class _Collector:
         self._numbers: dict[tuple[str, Category], int] = {}
         self._streams: dict[str | None, int] = {}
         self._graphs: dict[str, int] = {}
-        self._placed: dict[str | None, _DeviceOperations] = {}
-        self._in_order: dict[str | None, _DeviceOperations] = {}
+        self._placed: dict[_DeviceKey, _DeviceOperations] = {}
+        self._in_order: dict[_DeviceKey, _DeviceOperations] = {}
         self._untimed = self._unplaced = self._unknown_gaps = 0
         self._has_sums = self._has_gaps = False
 
@@ -256,15 +262,18 @@ class _Collector:
                 self._add(operation, least_s)
         has_starts = any(found.starts for found in self._placed.values())
         clock: Clock = "none"
-        found: dict[str | None, _DeviceOperations] = {}
+        found: dict[_DeviceKey, _DeviceOperations] = {}
         if has_starts and not self._has_sums:
             clock, found = "trace", self._placed
         elif self._has_gaps and not self._has_sums:
             clock, found = "order", self._in_order
-        origin_s = min((min(one.starts) for one in found.values() if one.starts), default=0.0)
+        origins_s: dict[str, float] = {}
+        for (path, _), one in found.items():
+            origins_s[path] = min(origins_s.get(path, math.inf), *one.starts)
+        names = _device_names(found)
         alone: dict[Category, float] = dict.fromkeys(CATEGORIES, 0.0)
         devices = [
-            self._device(name, one, origin_s, alone) for name, one in found.items() if one.starts
+            self._device(names[key], one, origins_s[key[0]], alone) for key, one in found.items()
         ]
         order = sorted(range(len(self._sums)), key=self._rank)
         places = {number: place for place, number in enumerate(order)}
@@ -273,8 +282,8 @@ class _Collector:
             clock if has_clock else "none",
             tuple(
                 lane
-                for name, one in found.items()
-                for lane in self._lanes(name, one, places, origin_s)
+                for key, one in found.items()
+                for lane in self._lanes(names[key], one, places, origins_s[key[0]])
             ),
             tuple(_renumber(device, places) for device in devices),
             tuple(_kernel_time(self._sums[number], has_clock) for number in order),
@@ -313,9 +322,10 @@ class _Collector:
         return number
 
     def _place(self, operation: Operation, time_s: float, number: int) -> None:
+        key = (operation.position.path, operation.device)
         if operation.start_s is None:
             self._unplaced += 1
-            placed = self._in_order.setdefault(operation.device, _DeviceOperations())
+            placed = self._in_order.setdefault(key, _DeviceOperations())
             if operation.gap_s is not None:
                 self._has_gaps = True
             elif placed.ends:
@@ -324,7 +334,7 @@ class _Collector:
             gap_s = (operation.gap_s or 0.0) if placed.ends else 0.0
             start_s = (placed.ends[-1] if placed.ends else 0.0) + gap_s
         else:
-            placed = self._placed.setdefault(operation.device, _DeviceOperations())
+            placed = self._placed.setdefault(key, _DeviceOperations())
             start_s = operation.start_s
         placed.starts.append(start_s)
         placed.ends.append(start_s + time_s)
@@ -496,6 +506,19 @@ def _moments(placed: _DeviceOperations) -> Iterator[tuple[float, bool, int]]:
             yield placed.starts[by_start[at]], True, by_start[at]
             at += 1
         yield end_s, False, number
+
+
+def _device_names(keys: Iterable[_DeviceKey]) -> dict[_DeviceKey, str | None]:
+    """The names of devices, with their files if there are several."""
+    keys = list(keys)
+    if len({path for path, _ in keys}) < 2:
+        return {key: key[1] for key in keys}
+    return {
+        (path, device): PurePath(path).name
+        if device is None
+        else f"{device}, {PurePath(path).name}"
+        for path, device in keys
+    }
 
 
 def _only(of_category: dict[Category, int]) -> Category:
