@@ -69,9 +69,13 @@ def select(
     if arguments.no_host_ops:
         lines = [line for line in lines if not _is_of_host(line)]
     lines = _renew_shares(lines)
-    lines = _without_small(lines, arguments.min_percentage, notes)
+    kept = tuple(line for line in lines if isinstance(line, Performance))
     if unmerged is None:
-        unmerged = tuple(line for line in lines if isinstance(line, Performance))
+        # Small operations are work, too: without them their time would be idle.
+        unmerged = kept
+    elif arguments.id_range is not None:
+        unmerged = tuple(map(_without_begin, kept))
+    lines = _without_small(lines, arguments.min_percentage, notes)
     return MeasuredReport(
         tuple(traces),
         tuple(lines),
@@ -81,6 +85,11 @@ def select(
         sources,
         tuple(notes),
     )
+
+
+def _without_begin(row: Performance) -> Performance:
+    """A merged operation, which has the gap of all devices and a begin of one."""
+    return replace(row, operation=replace(row.operation, device=None, start_s=None))
 
 
 def _is_of_host(line: Line) -> bool:
