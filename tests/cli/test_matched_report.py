@@ -68,19 +68,18 @@ def launch(name: str, grid: int, block: int, time_s: float, **fields: Any) -> Op
     )  # fmt: skip
 
 
-def matches(kernels: Path, python: Path, *operations: Operation) -> WorkspaceMatches:
+def matches(python: Path, *operations: Operation, sources: tuple[str, ...]) -> WorkspaceMatches:
     devices = (MeasuredDevice("0", "NVIDIA A100-SXM4-80GB"),)
     trace = Trace(Path("t"), "made", operations, (), devices, ())
-    report = MeasuredReport((trace,), tuple(Performance(2, one) for one in operations), (kernels,))
-    arguments = parse(["report", str(kernels), "--python", str(python), "--measured"])
-    return match_workspace(report, arguments)
+    rows = tuple(Performance(2, one) for one in operations)
+    report = MeasuredReport((trace,), rows, rows, sources=tuple(map(Path, sources)))
+    return match_workspace(report, parse(["report", "--python", str(python), "--measured", "t"]))
 
 
 def test_launches_are_matched_with_the_call_that_has_their_grid(
     kernels: Path, tvm_python: Path
 ) -> None:
     found = matches(
-        kernels,
         tvm_python,
         launch("main_kernel", 64, 128, 3e-6),
         launch("main_kernel", 1000, 128, 4e-6),
@@ -89,6 +88,7 @@ def test_launches_are_matched_with_the_call_that_has_their_grid(
         launch("two_kernel_1", 16, 256, 7e-6),
         launch("two_kernel_1", 32, 128, 8e-6),
         launch("ampere_sgemm_128x64", 64, 128, 9e-6),
+        sources=("kernels.py",),
     )
     matched = {(one.match.candidate.report.call, one.match.number) for one in found.matched}
     assert matched == {("scale(64)", 0), ("two", 0), ("two", 1)}
@@ -133,15 +133,9 @@ def test_a_kernel_with_assumed_arguments_cannot_be_excluded(
 ) -> None:
     other = Path("other.py")
     other.write_text(KERNELS.partition("def run")[0].replace("def scale", "def shift"))
-    devices = (MeasuredDevice("0", "NVIDIA A100-SXM4-80GB"),)
-    operations = (launch("main_kernel", 64, 128, 3e-6),)
-    report = MeasuredReport(
-        (Trace(Path("t"), "made", operations, (), devices, ()),),
-        tuple(Performance(2, one) for one in operations),
-        (kernels, other),
+    found = matches(
+        tvm_python, launch("main_kernel", 64, 128, 3e-6), sources=("kernels.py", "other.py")
     )
-    command = ["report", "kernels.py", "--python", str(tvm_python), "--measured"]
-    found = match_workspace(report, parse(command))
     assert not found.matched
     (ambiguous,) = found.ambiguous
     assert ambiguous.titles[0] == "kernels.py: scale(64)"
@@ -193,7 +187,7 @@ def test_the_launches_of_a_function_are_recorded_together_or_not_at_all(
     second = launch("two_kernel_1", 16, 256, 7e-6)
     Path("t").write_text("")
     for operations, time_s in (((first, second), 13e-6), ((first,), None)):
-        found = matches(kernels, tvm_python, *operations)
+        found = matches(tvm_python, *operations, sources=("kernels.py",))
         sources = {file.path: file.source for file in found.traced}
         entries = [entry for _, entry in entries_of_traces(found.matched, {"t": "t"}, sources)]
         assert [entry.time_s for entry in entries] == pytest.approx([time_s] if time_s else [])

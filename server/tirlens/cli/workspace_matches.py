@@ -101,7 +101,7 @@ def _groups(
     trace: Trace, report: MeasuredReport, arguments: argparse.Namespace, notes: dict[str, None]
 ) -> Iterator[tuple[Group, str]]:
     """The kernels of a trace among the rows of a report, each with the device of its figures."""
-    operations = (row.operation for row in report.rows)
+    operations = (row.operation for row in report.unmerged_rows)
     groups = group_operations(
         operation
         for operation in operations
