@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tirlens.measured import json_window
@@ -31,11 +31,13 @@ def elements(text: str) -> list[Any]:
     return list(JsonWindow(io.BytesIO(text.encode())).elements())
 
 
+@settings(deadline=None)
 @given(st.lists(VALUES), st.sampled_from([None, 1]))
 def test_elements_are_those_of_the_whole_text(values: list[Any], indent: int | None) -> None:
     assert elements(json.dumps(values, indent=indent)) == values
 
 
+@settings(deadline=None)
 @given(VALUES, VALUES)
 def test_a_value_is_skipped_as_a_whole(skipped: Any, after: Any) -> None:
     window = JsonWindow(io.BytesIO(json.dumps([skipped, after]).encode()))

@@ -137,6 +137,10 @@ def print_problems(traces: Sequence[Trace]) -> bool:
             print_note(f"{problem.position.path}:{problem.position.row}: {problem.message}")
         if len(trace.problems) > PROBLEM_LINES:
             print_note(f"{trace.path}: {len(trace.problems) - PROBLEM_LINES:,} more such rows")
+        if trace.summed:
+            rows = len(trace.operations)
+            message = f"{trace.summed:,} operations are summed by kernel and section: {rows:,} rows"
+            print_note(f"{trace.path}: {message}")
     return any(trace.problems for trace in traces)
 
 

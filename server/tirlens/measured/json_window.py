@@ -16,7 +16,7 @@ from tirlens.measured.trace_file import TraceError
 LONGEST_VALUE = 4 << 20
 _CHUNK_BYTES = 1 << 20
 _SPACE = re.compile(r"[ \t\r\n\ufeff]*")
-_BRACKET_OR_QUOTE = re.compile(r'[\[\]{}"]')
+_BRACKETS_OR_QUOTE = re.compile(r'[\[{]+|[\]}]+|"')
 _STRING_REST = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _SCALAR_END = re.compile(r"[,\]}\s]")
 # The end of an object of an array, and the begin of the next.
@@ -210,14 +210,21 @@ class _Nesting:
                 position += 1
                 self._is_in_string = False
             else:
-                found = _BRACKET_OR_QUOTE.search(text, position)
+                found = _BRACKETS_OR_QUOTE.search(text, position)
                 if found is None:
                     return len(text)
                 position = found.end()
                 self._is_in_string = found.group() == '"'
-                self._depth += (found.group() in "[{") - (found.group() in "]}")
                 if self._is_in_string:
                     continue
+                count = len(found.group())
+                if text[found.start()] in "[{":
+                    self._depth += count
+                elif count > self._depth:
+                    position = found.start() + max(self._depth, 1)
+                    self._depth = 0
+                else:
+                    self._depth -= count
             if self._depth <= 0:
                 self.is_closed = True
                 return position

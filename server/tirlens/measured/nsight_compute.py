@@ -7,6 +7,7 @@ and the formulas of the roofline charts.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -177,8 +178,8 @@ class Profile:
             block=self.block or self._dimensions("launch__block_dim"),
             shared_bytes=self._shared_bytes(),
             registers=self._count("launch__registers_per_thread"),
-            dram_bytes=None if dram_bytes is None else round(dram_bytes * times),
-            flop=None if flop is None else round(flop * times),
+            dram_bytes=_sum(dram_bytes, times),
+            flop=_sum(flop, times),
             attributes={
                 **{name: text for name, text in self.words.items() if not _is_of_device(name)},
                 **({"flop_counted": counted} if counted else {}),
@@ -248,6 +249,11 @@ class Profile:
             if rate is not None and clock_hz is not None and time_s is not None:
                 return rate * clock_hz * time_s
         return None
+
+
+def _sum(value: float | None, times: int) -> int | None:
+    """The sum of a count over executions; rates may give what is no count."""
+    return None if value is None or not 0 <= value * times < math.inf else round(value * times)
 
 
 def _is_of_device(name: str) -> bool:

@@ -7,6 +7,7 @@ import re
 
 # A year: what is longer is a time stamp or no time at all.
 _LONGEST_S = 3.2e7
+_MOST = 1e15
 
 _EXCHANGED = str.maketrans(",.", ".,")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?$")
@@ -55,6 +56,20 @@ def seconds_of(text: str, unit_s: float = 1.0) -> float:
     if value > _LONGEST_S:
         raise ValueError(f"{_shortened_repr(text)} is longer than a year")
     return value
+
+
+def count_of(text: str) -> int:
+    """A number of things.
+
+    Raises
+    ------
+    ValueError
+        It is no whole number from 0 on, or more than a trace can count.
+    """
+    value = number_of(text)
+    if value < 0 or value != int(value) or value > _MOST:
+        raise ValueError(f"{_shortened_repr(text)} is no count")
+    return int(value)
 
 
 def _shortened_repr(text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tirlens.measured.folding import Folding
 from tirlens.measured.reader import reader_of
 from tirlens.measured.records import MeasuredDevice, Operation, Problem, Signpost, SourceLine
 from tirlens.measured.trace_file import open_trace
@@ -13,7 +14,11 @@ from tirlens.measured.trace_file import open_trace
 
 @dataclass(frozen=True)
 class Trace:
-    """The records of one file, by their kinds, in the order of the file."""
+    """The records of one file, by their kinds, in the order of the file.
+
+    Of a trace with very many operations, `operations` are sums by kernel within sections, and
+    `summed` is their number in the file (`tirlens.measured.folding`).
+    """
 
     path: Path
     format_name: str
@@ -22,6 +27,7 @@ class Trace:
     devices: tuple[MeasuredDevice, ...]
     problems: tuple[Problem, ...]
     source_lines: tuple[SourceLine, ...] = ()
+    summed: int = 0
 
 
 def read_trace(path: Path, progress: Callable[[int, int], None] = lambda done, size: None) -> Trace:
@@ -39,7 +45,7 @@ def read_trace(path: Path, progress: Callable[[int, int], None] = lambda done, s
     """
     file = open_trace(path, progress)
     reader = reader_of(file)
-    operations: list[Operation] = []
+    folding = Folding()
     signposts: list[Signpost] = []
     devices: list[MeasuredDevice] = []
     problems: list[Problem] = []
@@ -47,9 +53,13 @@ def read_trace(path: Path, progress: Callable[[int, int], None] = lambda done, s
     for record in reader.records(file):
         match record:
             case Operation():
-                operations.append(record)
+                folding.add(record)
             case Signpost():
-                signposts.append(record)
+                problem = folding.add_signpost(record)
+                if problem is None:
+                    signposts.append(record)
+                else:
+                    problems.append(problem)
             case MeasuredDevice():
                 devices.append(record)
             case Problem():
@@ -59,9 +69,10 @@ def read_trace(path: Path, progress: Callable[[int, int], None] = lambda done, s
     return Trace(
         path,
         reader.format_name,
-        tuple(operations),
+        tuple(folding.operations()),
         tuple(signposts),
         tuple(devices),
         tuple(problems),
         tuple(source_lines),
+        folding.summed,
     )

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from tirlens.measured.csv_rows import csv_rows, fields_of
 from tirlens.measured.nsight_compute import Profile, devices_once, metric_name, unit_factor
-from tirlens.measured.numbers import number_of
+from tirlens.measured.numbers import count_of, number_of
 from tirlens.measured.records import MeasuredDevice, Position, Problem, Record, SourceLine
 from tirlens.measured.trace_file import TraceFile
 
@@ -192,11 +192,14 @@ class _Reading:
         if profile is None:
             return
         try:
-            profile.executions = max(1, int(header.cell(cells, "Invocations") or 1))
+            profile.executions = max(1, count_of(header.cell(cells, "Invocations") or "1"))
             if name == "gpu__time_duration.sum":
                 factor = unit_factor(unit) or 1.0
-                profile.min_s = self._number(header.cell(cells, "Minimum")) * factor
-                profile.max_s = self._number(header.cell(cells, "Maximum")) * factor
+                shortest_s = self._number(header.cell(cells, "Minimum")) * factor
+                longest_s = self._number(header.cell(cells, "Maximum")) * factor
+                if not 0 <= shortest_s <= longest_s:
+                    raise ValueError("the minimum is negative, or more than the maximum")
+                profile.min_s, profile.max_s = shortest_s, longest_s
         except ValueError as error:
             yield Problem(position, f"{name}: {error}")
 

@@ -373,7 +373,7 @@ def _plan(trace: TraceFile) -> _Plan:
     chosen = {number: set[Subject]() for number in found}
     for (_, subject), number in best.items():
         chosen[number].add(subject)
-    return _Plan(delimiter, chosen)
+    return _Plan(delimiter or _DELIMITERS[0], chosen)
 
 
 class NsightSystemsCsv:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
 
+from tirlens.measured.csv_rows import csv_rows, fields_of
 from tirlens.measured.numbers import number_of, seconds_of
-from tirlens.measured.records import MeasuredDevice, Operation, Position, Problem, Record
+from tirlens.measured.records import MeasuredDevice, Operation, Problem, Record
 from tirlens.measured.trace_file import TraceFile
 
 _REQUIRED = {"file", "kernel", "call", "measured_device", "measured_s"}
@@ -22,15 +22,26 @@ class TirlensTable:
 
     def recognises(self, trace: TraceFile) -> bool:
         """Whether the header has the columns of the table."""
-        return set(trace.first_line.split(",")) >= _REQUIRED
+        return set(fields_of(trace.first_line)) >= _REQUIRED
 
     def records(self, trace: TraceFile) -> Iterator[Record]:
         """An operation for each row, with its call and prediction as attributes."""
         devices: set[str] = set()
         with trace.text() as file:
-            rows = csv.DictReader(file)
-            for number, row in enumerate(rows, 2):
-                position = Position(str(trace.path), number)
+            header: list[str] = []
+            for item in csv_rows(trace, file):
+                if isinstance(item, Problem):
+                    yield item
+                    continue
+                position, cells = item
+                if not header or not any(cells):
+                    header = header or cells
+                    continue
+                if len(cells) != len(header):
+                    message = f"{len(cells)} fields, but {len(header)} columns: it is cut off"
+                    yield Problem(position, message)
+                    continue
+                row = dict(zip(header, cells, strict=True))
                 device = row["measured_device"]
                 if device not in devices:
                     devices.add(device)
