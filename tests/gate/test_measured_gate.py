@@ -228,6 +228,52 @@ def test_names_of_strangers_give_no_orders(
     assert "\n::error" in said.out
 
 
+FILE = """
+from tvm.script import tirx as T
+
+
+def {name}(rows):
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((rows, 256), "float32"), B: T.Buffer((rows, 256), "float32")):
+        for b in T.thread_binding(rows, thread="blockIdx.x"):
+            for t in T.thread_binding(256, thread="threadIdx.x"):
+                B[b, t] = A[b, t] * T.float32(2)
+    return main
+
+
+{name}(16384)
+"""
+
+
+@pytest.mark.slow
+def test_the_kernels_of_files_are_the_ones_that_count(
+    measure: Measure, tvm_python: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("k.py").write_text(FILE.format(name="scale"))
+    Path("other.py").write_text(FILE.format(name="unused"))
+    scale, foreign = ("scale", "scale(16384)"), ("foreign", "foreign()")
+    measure("old.csv", (*scale, 1e-5, 1e-7), (*foreign, 1e-5, 1e-7))
+    measure("new.csv", (*scale, 1e-5, 1e-7), (*foreign, 9e-5, 1e-7))
+    gate = ["compare", "k.py", "--measured", "new.csv", "--measured-base", "old.csv",
+            "--fail-above", "5%", "--python", str(tvm_python)]  # fmt: skip
+    assert main(gate) == 0
+    assert "1 operation of the runs is of no kernel of these files" in capsys.readouterr().err
+    measure("new.csv", (*scale, 2e-5, 1e-7), (*foreign, 1e-5, 1e-7))
+    assert main([*gate, "--format", "github", "--write", "r.sarif"]) == 3
+    # The message is at the kernel, not at the row of the trace.
+    assert "::error file=k.py,line=7,title=TIRLens::scale: slower" in capsys.readouterr().out
+    (result,) = json.loads(Path("r.sarif").read_text())["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "k.py"
+    assert place["region"]["startLine"] == 7
+    # A kernel that was not measured is said; files without any measured kernel are refused.
+    assert main([*gate[:1], "other.py", *gate[1:]]) == 3
+    assert "other.py: unused is not in the runs" in capsys.readouterr().err
+    gate[1] = "other.py"
+    assert main(gate) == 2
+    assert "no operation of the runs is matched" in capsys.readouterr().err
+
+
 SAMPLES = Path(__file__).parents[1] / "traces" / "samples"
 
 

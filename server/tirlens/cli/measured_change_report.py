@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TextIO
 
@@ -15,13 +15,14 @@ from rich.text import Text
 
 from tirlens.cli import sarif
 from tirlens.cli.change_report import annotation, growth_text, one_line
+from tirlens.cli.measured_places import KernelPlace
 from tirlens.cli.output import console, write_json
 from tirlens.gate import Limits
 from tirlens.gate.measured_changes import MeasuredChange
-from tirlens.ide import labels
+from tirlens.ide import labels, places
 from tirlens.ide.escaping import code, csv_cell, prose
 from tirlens.measured.comparison import Comparison, OperationChange, Side, Totals
-from tirlens.measured.records import Operation, Tensor
+from tirlens.measured.records import Operation, Position, Tensor
 from tirlens.measured.significance import CHANCE, Sample, probability_of_chance
 from tirlens_worker.facts import Span
 
@@ -76,7 +77,8 @@ class MeasuredChangeReport:
 
     `limits` are false where no growth is limited; `given` are the limits as the user wrote them.
     Tables leave out what takes less than `least_share` of both sides, except what is refused.
-    `is_each`: every execution has a row of its own, in the order of the run.
+    `is_each`: every execution has a row of its own, in the order of the run.  `places` are the
+    kernels of files that operations are executions of.
     """
 
     comparison: Comparison
@@ -86,6 +88,7 @@ class MeasuredChangeReport:
     allows_uncompared: bool = False
     least_share: float = 0.0
     is_each: bool = False
+    places: Mapping[Position, KernelPlace] = field(default_factory=dict[Position, KernelPlace])
 
     @cached_property
     def refused(self) -> list[MeasuredChange]:
@@ -101,6 +104,16 @@ class MeasuredChangeReport:
         if not self.limits:
             return False
         return change.is_refused or (change.is_uncompared and not self.allows_uncompared)
+
+    def location(self, item: MeasuredChange) -> tuple[str, Span]:
+        """The kernel that an operation is an execution of, else its row in the trace."""
+        for side in (item.change.now, item.change.before):
+            if side is not None and side.first.position in self.places:
+                place = self.places[side.first.position]
+                return place.path, place.span
+        position = item.change.operation.position
+        row = max(position.row, 1)
+        return position.path, Span(row, 0, row, 0)
 
     @property
     def displayed(self) -> list[MeasuredChange]:
@@ -197,9 +210,7 @@ def write(out: TextIO, report: MeasuredChangeReport, kind: str, color: bool | No
         _print_table(console(out, color), report)
         if kind == "github":
             out.writelines(
-                annotation(operation.position.path, _span(operation), explanation(item))
-                for item in report.refused
-                for operation in (item.change.operation,)
+                annotation(*report.location(item), explanation(item)) for item in report.refused
             )
 
 
@@ -363,8 +374,7 @@ def _print_table(out: Console, report: MeasuredChangeReport) -> None:
     style = "bold red" if report.refused else "bold green" if report.limits else "bold"
     out.print(Text(report.summary, style=style))
     for item in report.refused:
-        position = item.change.operation.position
-        text = one_line(f"{position.path}:{position.row}: {explanation(item)}")
+        text = one_line(f"{places.place(*report.location(item))}: {explanation(item)}")
         out.print(Text(text), soft_wrap=True)
 
 
@@ -411,8 +421,7 @@ def _sarif(report: MeasuredChangeReport) -> dict[str, Any]:
                 _rule_id(item),
                 "error",
                 explanation(item),
-                item.change.operation.position.path,
-                _span(item.change.operation),
+                *report.location(item),
                 f"{item.change.operation.name} {_launch(item.change.operation)}",
             )
             for item in report.refused
@@ -422,11 +431,6 @@ def _sarif(report: MeasuredChangeReport) -> dict[str, Any]:
 
 def _rule_id(item: MeasuredChange) -> str:
     return f"measured-{item.verdicts[0] if item.is_refused else 'uncompared'}"
-
-
-def _span(operation: Operation) -> Span:
-    row = max(operation.position.row, 1)
-    return Span(row, 0, row, 0)
 
 
 def _write_csv(out: TextIO, report: MeasuredChangeReport) -> None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tirlens.cli import change_report, measured_change_report, outcome
 from tirlens.cli.errors import UsageError
+from tirlens.cli.measured_places import KernelPlaces, find_places
 from tirlens.cli.measured_report import print_problems, read_traces
 from tirlens.cli.measured_selection import section_of
 from tirlens.cli.output import stream
 from tirlens.cli.trace_reading import traces_of
 from tirlens.gate import Limits, limits_of
 from tirlens.gate.measured_changes import measured_changes
-from tirlens.measured.comparison import TooLongError, compare
+from tirlens.ide import labels
+from tirlens.measured.comparison import Comparison, TooLongError, compare
 from tirlens.measured.runs import Run, run_of
+from tirlens.measured.trace import Trace
 from tirlens.settings import Settings
 
 _SUFFIXES = {**change_report.SUFFIXES, ".csv": "csv"}
@@ -28,12 +32,15 @@ def execute(arguments: argparse.Namespace) -> int:
     old_names, new_names = _sides(arguments)
     given = arguments.fail_above or _project_limits(arguments)
     limits = _limits(given)
-    before = _runs(old_names, arguments)
-    now = _runs(new_names, arguments)
+    old, new = _traces(old_names), _traces(new_names)
     try:
-        comparison = compare(before, now)
+        comparison = compare(_runs(old, arguments), _runs(new, arguments))
     except TooLongError as error:
         raise UsageError(f"--each: {error}; without it, one row has all executions") from error
+    places = None
+    if arguments.files:
+        places = find_places([*old, *new], arguments)
+        comparison = _of_files(comparison, places)
     report = measured_change_report.MeasuredChangeReport(
         comparison,
         tuple(measured_changes(comparison, limits)),
@@ -42,8 +49,9 @@ def execute(arguments: argparse.Namespace) -> int:
         arguments.allow_uncompared,
         _least_share(arguments),
         arguments.each,
+        {} if places is None else places.by_position,
     )
-    for note in report.notes:
+    for note in (*report.notes, *(places.notes if places else ())):
         outcome.print_note(note)
     with stream(arguments.output) as out:
         measured_change_report.write(out, report, arguments.format, arguments.color)
@@ -54,13 +62,15 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    others = {
-        "--base": arguments.base, "--device": arguments.device, "--call": arguments.call,
-        "--kernel": arguments.kernel, "--bind": arguments.bind,
-    }  # fmt: skip
+    others = {"--base": arguments.base}
+    if not arguments.files:
+        others |= {
+            "--call": arguments.call, "--kernel": arguments.kernel, "--bind": arguments.bind,
+        }  # fmt: skip
     for name, value in others.items():
         if value:
-            raise UsageError(f"{name} and --measured are two comparisons: give one of them")
+            needs = "two comparisons" if name == "--base" else "not of measured runs without a FILE"
+            raise UsageError(f"{name} and --measured are {needs}")
     if arguments.allow_uncompared and not (arguments.fail_above or arguments.measured_base):
         raise UsageError("--allow-uncompared needs --fail-above")
 
@@ -80,16 +90,25 @@ def _sides(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
     return [old], [new]
 
 
-def _runs(names: Sequence[str], arguments: argparse.Namespace) -> list[Run]:
-    """The runs of one side: the section of each trace that counts.
+def _traces(names: Sequence[str]) -> list[Trace]:
+    """The traces of one side, of which each is a run.
 
     Raises:
-        UsageError: a trace cannot be read, or has no operation of a device in its section.
+        UsageError: one cannot be read.
     """
     traces, errors = read_traces(traces_of(names))
     print_problems(traces)
     if errors:
         raise UsageError(str(errors[0]))
+    return traces
+
+
+def _runs(traces: Sequence[Trace], arguments: argparse.Namespace) -> list[Run]:
+    """The section of each trace that counts.
+
+    Raises:
+        UsageError: it has no operation of a device.
+    """
     runs: list[Run] = []
     notes: list[str] = []
     for trace in traces:
@@ -101,6 +120,27 @@ def _runs(names: Sequence[str], arguments: argparse.Namespace) -> list[Run]:
     for note in notes:
         outcome.print_note(note)
     return runs
+
+
+def _of_files(comparison: Comparison, places: KernelPlaces) -> Comparison:
+    """The operations that are executions of the files' kernels.
+
+    Raises:
+        UsageError: there is none.
+    """
+    changes = tuple(
+        change
+        for change in comparison.changes
+        if any(side and places.has(side.first.position) for side in (change.before, change.now))
+    )
+    if not changes:
+        raise UsageError("no operation of the runs is matched with a kernel of these files")
+    count = len(comparison.changes) - len(changes)
+    if count:
+        text = labels.count(count, "operation")
+        verb = "is" if count == 1 else "are"
+        outcome.print_note(f"{text} of the runs {verb} of no kernel of these files: not compared")
+    return replace(comparison, changes=changes)
 
 
 def _project_limits(arguments: argparse.Namespace) -> Sequence[str]:

@@ -14,6 +14,13 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # p
 
 FORMATS = ("table", "json", "csv", "markdown", "sarif")
 SHELLS = ("bash", "zsh", "fish", "tcsh")
+#: Of commands that read measured operations and do not list them.
+_NO_TABLE_OF_OPERATIONS = {
+    "active_experts": None,
+    "merge_devices": False,
+    "print_signposts": False,
+    "no_host_ops": True,
+}
 COMPARISONS = ("table", "json", "csv", "markdown", "sarif", "github")
 
 
@@ -142,10 +149,7 @@ def _residual(commands: Commands) -> None:
         "kernels, or one bundle, which is evaluated again.",
     )
     _analysis(parser, "*")
-    parser.set_defaults(
-        advice=False, active_experts=None, merge_devices=False, print_signposts=False,
-        no_host_ops=True, by_launches=False,
-    )  # fmt: skip
+    parser.set_defaults(advice=False, by_launches=False, **_NO_TABLE_OF_OPERATIONS)
     group = parser.add_argument_group("measured operations")
     group.add_argument(
         "--measured", nargs="+", default=[], metavar="TRACE", help="traces of profilers"
@@ -221,6 +225,7 @@ def _compare(commands: Commands) -> None:
         "compare", help="kernels on several devices, calls or revisions, or two measured runs"
     )
     _analysis(parser, "*")
+    parser.set_defaults(**_NO_TABLE_OF_OPERATIONS)
     group = parser.add_argument_group("measured runs")
     _section_options(group)
     group.add_argument(
