@@ -199,13 +199,46 @@ def test_flop_above_the_prediction() -> None:
     assert names(2e-3, counters, bound="fp32") == []
 
 
-def test_products_without_matrix_units() -> None:
-    counters = {"sm__inst_executed_pipe_tensor_op_hmma.sum": 0.0}
+@pytest.mark.parametrize(
+    "counters",
+    [
+        {"sm__inst_executed_pipe_tensor.sum": 0.0},
+        {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active": 0.0},
+        {
+            f"sm__inst_executed_pipe_tensor_op_{kind}.avg.pct_of_peak_sustained_active": 0.0
+            for kind in ("hmma", "imma", "gmma")
+        },
+    ],
+)
+def test_products_without_matrix_units(counters: dict[str, float]) -> None:
     flop = {"tensor.float16": 10**12}
     assert names(9e-3, counters, flop_by_class=flop) == ["matrix-units"]
     assert names(9e-3, counters) == []
-    counters["sm__inst_executed_pipe_tensor_op_gmma.sum"] = 5.0
-    assert names(9e-3, counters, flop_by_class=flop) == []
+    assert names(9e-3, dict.fromkeys(counters, 5.0), flop_by_class=flop) == []
+    blackwell = Question(9e-3, report(flop_by_class=flop), load("b200-sxm"), counters)
+    assert find_mechanisms(blackwell) == ()
+
+
+def test_counters_of_warps_say_nothing_of_products_by_warpgroups() -> None:
+    counters = {"sm__inst_executed_pipe_tensor_op_hmma.sum": 0.0}
+    assert names(9e-3, counters, flop_by_class={"tensor.float16": 10**12}) == []
+
+
+def test_flop_by_cycle() -> None:
+    counter = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum.per_cycle_elapsed"
+    counters = {counter.format("fadd"): 0.0, counter.format("fmul"): 0.0,
+                counter.format("ffma"): 10_000.0}  # fmt: skip
+    assert names(2e-3, counters, bound="fp32") == []
+    counters |= {"smsp__cycles_elapsed.avg.per_second": 1.7e9, "gpu__time_duration.sum": 2e-3}
+    (mechanism,) = found(2e-3, counters, bound="fp32", counters_are_of_timed_run=False)
+    assert mechanism.name == "flop"
+    assert mechanism.measured == pytest.approx(2 * 10_000 * 1.7e9 * 2e-3)
+
+
+def test_dram_bytes_of_both_directions_together() -> None:
+    (mechanism,) = found(2e-3, {"dram__bytes.sum": 5.7e9})
+    assert mechanism.text.startswith("DRAM bytes 1.9x the prediction: 5.7 GB, not 3 GB")
+    assert mechanism.counters == ("dram__bytes.sum",)
 
 
 def test_instructions_above_the_issue_slots_of_the_prediction() -> None:

@@ -15,6 +15,15 @@ _CLASSES = {
     "fp64": {"dadd": 1, "dmul": 1, "dfma": 2},
 }
 _COUNTER = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
+_PER_CYCLE = ".per_cycle_elapsed"
+_CYCLES_PER_S, _DURATION = "smsp__cycles_elapsed.avg.per_second", "gpu__time_duration.sum"
+#: Counters of all matrix instructions; on sm_90 those of warps and of warpgroups are apart.
+_MATRIX_TOTALS = ("sm__pipe_tensor_cycles_active", "sm__inst_executed_pipe_tensor")
+_MATRIX_PARTS = (
+    "sm__inst_executed_pipe_tensor_op_hmma",
+    "sm__inst_executed_pipe_tensor_op_imma",
+    "sm__inst_executed_pipe_tensor_op_gmma",
+)
 LEAST_RATIO = 1.3
 #: The least share of the measured time that the units need for it, to be its cause.
 LEAST_SHARE = 0.25
@@ -29,8 +38,8 @@ def check(question: Question) -> Iterator[Mechanism]:
 
 def _flop(question: Question, name: str, operations: dict[str, int]) -> Iterator[Mechanism]:
     counters = {_COUNTER.format(word): flop for word, flop in operations.items()}
-    values = {counter: question.counter(counter) for counter in counters}
-    known = {counter: value[1] for counter, value in values.items() if value is not None}
+    values = {counter: _thread_instructions(question, counter) for counter in counters}
+    known = {counter: value for counter, value in values.items() if value is not None}
     peak, predicted = question.device.peaks.get(name), question.report.flop_by_class.get(name)
     if len(known) < len(counters) or peak is None or not predicted:
         return
@@ -52,18 +61,34 @@ def _flop(question: Question, name: str, operations: dict[str, int]) -> Iterator
         )
 
 
+def _thread_instructions(question: Question, counter: str) -> float | None:
+    """The thread instructions of a counter, which may be by cycle."""
+    found = question.counter(counter)
+    if found is not None:
+        return found[1]
+    by_cycle, rate = question.counter(counter + _PER_CYCLE), question.counter(_CYCLES_PER_S)
+    duration = question.counter(_DURATION)
+    if by_cycle is None or rate is None or duration is None:
+        return None
+    return by_cycle[1] * rate[1] * duration[1]
+
+
 def _matrix_units(question: Question) -> Iterator[Mechanism]:
-    names = tuple(
-        name
-        for name in question.counters
-        if name.startswith(("sm__inst_executed_pipe_tensor", "smsp__inst_executed_pipe_tensor"))
-        and name.endswith(".sum")
-    )
+    """Products that no matrix unit computes, where the counters are of all its instructions.
+
+    tcgen05 has a pipe of its own, which these counters do not have.
+    """
     predicted = sum(
         flop for name, flop in question.report.flop_by_class.items() if name.startswith("tensor.")
     )
-    is_unused = names and not any(question.counters[name] for name in names)
-    if is_unused and predicted and question.is_slower:
+    if not predicted or not question.is_slower or "tcgen05" in question.device.features:
+        return
+    found: dict[str, float] = {}
+    for name, value in question.counters.items():
+        found[name.partition(".")[0]] = max(found.get(name.partition(".")[0], 0.0), value)
+    totals = [name for name in _MATRIX_TOTALS if name in found]
+    names = totals or (_MATRIX_PARTS if all(name in found for name in _MATRIX_PARTS) else ())
+    if names and not any(found[name] for name in names):
         yield Mechanism(
             "matrix-units",
             f"no matrix instruction is executed, {number(predicted)} FLOP of them by the "
@@ -71,6 +96,6 @@ def _matrix_units(question: Question) -> Iterator[Mechanism]:
             0.0,
             predicted,
             "FLOP",
-            names,
+            tuple(names),
             disagreement(question.measured_s, question.report.time_s or question.measured_s),
         )

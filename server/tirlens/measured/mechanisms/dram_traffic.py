@@ -16,16 +16,17 @@ _LEAST_COVER = 0.5
 
 READ = ("dram__bytes_read.sum", "dram_read_bytes")
 WRITTEN = ("dram__bytes_write.sum", "dram_write_bytes")
+BOTH = "dram__bytes.sum"
 L2_HITS = ("lts__t_sector_hit_rate.pct", "lts__t_sector_op_read_hit_rate.pct")
 
 
 def check(question: Question) -> Iterator[Mechanism]:
     """More bytes of a slower kernel, or fewer of a faster one, that DRAM takes long enough for."""
-    read, written = question.counter(*READ), question.counter(*WRITTEN)
+    found = _moved_bytes(question)
     predicted = question.report.dram_bytes.total
-    if read is None or written is None or not predicted:
+    if found is None or not predicted:
         return
-    measured = read[1] + written[1]
+    names, measured = found
     dram = question.device.dram
     bus_s = max(measured, predicted) / (dram.bytes_per_s * dram.sustained_fraction)
     longer_s = max(question.measured_s, question.report.time_s or 0.0)
@@ -35,9 +36,7 @@ def check(question: Question) -> Iterator[Mechanism]:
         return
     text = f"DRAM bytes {times(measured, predicted)}: {bytes_(measured)}, not {bytes_(predicted)}"
     reason = (
-        _reuse_reason(question, measured - predicted)
-        if ratio > 1
-        else _cached_reason(question, read)
+        _reuse_reason(question, measured - predicted) if ratio > 1 else _cached_reason(question)
     )
     yield Mechanism(
         "dram-bytes",
@@ -45,9 +44,18 @@ def check(question: Question) -> Iterator[Mechanism]:
         measured,
         predicted,
         "bytes",
-        (read[0], written[0]),
+        names,
         disagreement(measured, predicted),
     )
+
+
+def _moved_bytes(question: Question) -> tuple[tuple[str, ...], float] | None:
+    """The counters of the bytes of both directions, and their sum."""
+    read, written = question.counter(*READ), question.counter(*WRITTEN)
+    if read is not None and written is not None:
+        return (read[0], written[0]), read[1] + written[1]
+    both = question.counter(BOTH)
+    return None if both is None else ((both[0],), both[1])
 
 
 def _reuse_reason(question: Question, excess_bytes: float) -> str:
@@ -77,8 +85,9 @@ def _expected_hits(question: Question) -> str:
     return f", {percent(1 - dram_bytes / l2_bytes)} by the prediction"
 
 
-def _cached_reason(question: Question, read: tuple[str, float]) -> str:
-    compulsory = question.report.compulsory_bytes
-    if compulsory and question.report.compulsory_is_exact and read[1] < 0.5 * compulsory:
+def _cached_reason(question: Question) -> str:
+    read, compulsory = question.counter(*READ), question.report.compulsory_bytes
+    is_known = read is not None and compulsory and question.report.compulsory_is_exact
+    if is_known and read is not None and read[1] < 0.5 * (compulsory or 0):
         return "fewer than its arrays have: they were in L2 before it began"
     return ""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from tirlens.hardware import Device
+from tirlens.measured.groups import Group
+from tirlens.measured.mechanisms.dram_traffic import BOTH
 from tirlens.measured.mechanisms.mechanism import Question
 from tirlens.measured.residuals import Residual
 
@@ -26,7 +29,7 @@ def question_of(residual: Residual, device: Device) -> Question | None:
         measured_s=residual.measured_s,
         report=report,
         device=device,
-        counters=group.counters,
+        counters=_counters(group),
         grid=None if identity is None or several else identity.grid,
         threads=None if block is None else math.prod(block),
         shared_bytes=None if identity is None or several else identity.shared_bytes,
@@ -35,3 +38,10 @@ def question_of(residual: Residual, device: Device) -> Question | None:
         # `tirlens measure` reads counters in a run of its own, at the clocks that ncu locks.
         counters_are_of_timed_run="gpu_time_s" not in group.counters,
     )
+
+
+def _counters(group: Group) -> Mapping[str, float]:
+    """The counters of an execution, with the DRAM bytes that a trace has otherwise."""
+    if group.dram_bytes is None or not group.executions:
+        return group.counters
+    return {BOTH: group.dram_bytes / group.executions, **group.counters}
