@@ -238,3 +238,18 @@ def test_begins_are_of_the_clock_of_the_device(tmp_path: Path) -> None:
 )
 def test_setting(attributes: str, name: str, value: str | None) -> None:
     assert setting(attributes, name) == value
+
+
+def test_counters_and_the_number_of_the_call(tmp_path: Path) -> None:
+    row = PRODUCT | {"PM IDEAL [ns]": "1500", "PM FPU UTIL (%)": "61.7", "PM REQ I BW": "[1]"}
+    operation = only(read(tmp_path, row | {"GLOBAL CALL COUNT": "1024.0"}))
+    assert operation.counters == {"PM IDEAL [ns]": pytest.approx(1.5e-6), "PM FPU UTIL (%)": 61.7}
+    assert operation.call_number == 1024
+    assert operation.start_s is None
+
+
+def test_equal_rows_share_their_words(tmp_path: Path) -> None:
+    records = read(tmp_path, PRODUCT, PRODUCT)
+    first, second = (record for record in records if isinstance(record, Operation))
+    assert first.attributes is second.attributes
+    assert first.inputs is second.inputs

@@ -251,7 +251,7 @@ def _values(row: Performance) -> dict[str, object]:
         "Inner Dim Block Size": setting(settings, "in0_block_w") if has_settings else None,
         "Output Subblock H": setting(settings, "out_subblock_h") if has_settings else None,
         "Output Subblock W": setting(settings, "out_subblock_w") if has_settings else None,
-        "Global Call Count": attributes.get("GLOBAL CALL COUNT"),
+        "Global Call Count": operation.call_number,
         "Sub Device ID": attributes.get("SUB DEVICE ID"),
         "Available Cores": _available(operation),
         "Category": category_of(operation.name, operation.kind),

@@ -58,6 +58,8 @@ class Operation:
     start_s
         Its begin, on the clock of the trace.  The origin is near the trace's begin: seconds since
         1970 as a float have steps of 240 ns.
+    call_number
+        The number that the trace gives to the call.
     order
         A number by which operations and signposts are in the order in which the host issued them,
         where their rows are not.
@@ -99,6 +101,7 @@ class Operation:
     device: str | None = None
     stream: str | None = None
     start_s: float | None = None
+    call_number: int | None = None
     order: float | None = None
     launched_s: float | None = None
     graph_launch: str | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from tirlens.measured.numbers import number_of, seconds_of
@@ -29,7 +29,7 @@ from tirlens.measured.trace_file import TraceFile
 _REQUIRED = {"OP CODE", "OP TYPE", "DEVICE KERNEL DURATION [ns]"}
 # What operations keep as the trace has it.
 _ATTRIBUTES = (
-    "OP TYPE", "GLOBAL CALL COUNT", "ATTRIBUTES", "MATH FIDELITY", "PARALLELIZATION STRATEGY",
+    "OP TYPE", "ATTRIBUTES", "MATH FIDELITY", "PARALLELIZATION STRATEGY",
     "SUB DEVICE ID", "AVAILABLE WORKER CORE COUNT", "METAL TRACE ID",
     "METAL TRACE REPLAY SESSION ID",
 )  # fmt: skip
@@ -42,6 +42,7 @@ _MOST_CORES = 1 << 20
 _LARGEST_DIMENSION = 1 << 32
 # With a gap that is longer than this below zero, the clock of the row is wrong.
 _WRONG_CLOCK_S = 1e-3
+_ABSENT = Tensor()
 _SHORTEST_FOR_CLOCK = 1000.0
 _DIMENSION = re.compile(r"\s*(\d{1,12})(?:\.0*)?(?:\[(\d{1,12})\])?\s*\Z")
 
@@ -194,6 +195,7 @@ class _Columns:
             kind,
             device,
             start_s=None if is_host else self._start_s(row, device),
+            call_number=self._call_number(row),
             order=order,
             graph_launch=self._graph_launch(attributes),
             time_s=None if is_host else time_s,
@@ -204,12 +206,16 @@ class _Columns:
             dram_bytes=work.dram_bytes,
             inputs=_without_absent(inputs),
             outputs=_without_absent(outputs),
-            attributes=attributes,
+            attributes=_same_attributes(tuple(attributes.items())),
             counters=self._counters(row),
         )
 
-    def _counters(self, row: Sequence[str]) -> dict[str, float]:
-        """The estimates of tt-metal's performance model, in s, and utilisations as parts of 1."""
+    def _call_number(self, row: Sequence[str]) -> int | None:
+        text = self._text(row, "GLOBAL CALL COUNT").removesuffix(".0")
+        return int(text) if text.isdecimal() and len(text) < 19 else None
+
+    def _counters(self, row: Sequence[str]) -> Mapping[str, float]:
+        """The estimates of tt-metal's performance model in s, and utilisations in %."""
         found: dict[str, float] = {}
         for name, index in self._counters_at.items():
             text = row[index] if index < len(row) else ""
@@ -218,8 +224,8 @@ class _Columns:
                     value = number_of(text)
                 except ValueError:
                     continue
-                found[name] = value * (1e-9 if name.endswith("[ns]") else 1e-2)
-        return found
+                found[name] = value * 1e-9 if name.endswith("[ns]") else value
+        return _same_counters(tuple(found.items()))
 
     def _graph_launch(self, attributes: dict[str, str]) -> str | None:
         """The replay of a trace that executed the operation."""
@@ -315,6 +321,8 @@ def _tensor_of(cells: tuple[str, ...]) -> Tensor:
             break
         padded.append(size)
         logical.append(int(found[2]) if found[2] else size)
+    if not any((dtype, layout, memory, padded)):
+        return _ABSENT
     shape = tuple(padded) or None
     logical_shape = tuple(logical) if shape is not None else None
     return Tensor(
@@ -327,12 +335,29 @@ def _tensor_of(cells: tuple[str, ...]) -> Tensor:
 
 
 def _without_absent(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    return tuple(tensor for tensor in tensors if tensor != Tensor())
+    return _same_tensors(tuple(tensor for tensor in tensors if tensor is not _ABSENT))
+
+
+# One object for equal values: most operations repeat an earlier one.
+
+
+@lru_cache(4096)
+def _same_tensors(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    return tensors
+
+
+@lru_cache(4096)
+def _same_attributes(items: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    return dict(items)
+
+
+@lru_cache(4096)
+def _same_counters(items: tuple[tuple[str, float], ...]) -> Mapping[str, float]:
+    return dict(items)
 
 
 @lru_cache(4096)
 def _same_text(text: str) -> str:
-    """One object for equal texts: most operations repeat those of an earlier one."""
     return text
 
 
