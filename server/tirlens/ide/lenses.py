@@ -259,8 +259,10 @@ _STEPS: tuple[Callable[[_Titles], _Titles], ...] = (
     lambda titles: replace(titles, time=titles.brief),
     lambda titles: replace(titles, call=""),
     lambda titles: titles if titles.is_assumed else replace(titles, size=""),
-    lambda titles: _with_briefer_measured(titles),
     lambda titles: _with_verdict(titles, action=titles.verdict.saving),
+    # How old a measured time is matters more than the counts, which the hover has, too.
+    lambda titles: replace(titles, work="") if titles.measured else titles,
+    lambda titles: _with_briefer_measured(titles),
     lambda titles: _with_verdict(titles, action=""),
     lambda titles: replace(titles, work=""),
     lambda titles: _with_verdict(titles, arrays=""),
