@@ -80,8 +80,8 @@ def test_several_reports_count_each_kernel_once() -> None:
     assert signposts[0].name == "TensorRT:ExecutionContext::execute"
     assert signposts[0].start_s == pytest.approx(19369956e-9)
     assert signposts[0].end_s == pytest.approx((19369956 + 6457677) * 1e-9)
-    problems = only(Problem, records)
-    assert [problem.position.row for problem in problems] == [2, 18, 22, 32]
+    # What nsys prints unasked is no fault of the file.
+    assert not only(Problem, records)
 
 
 @pytest.mark.parametrize(
@@ -192,11 +192,25 @@ def test_two_inputs_are_both_read(read) -> None:
     assert [operation.executions for operation in operations] == [3, 3]
 
 
+def test_reports_of_inputs_that_are_not_named_are_not_added_up(read) -> None:
+    block = f"{KERNELS}\n1,300,3,1,1,1,1,0,k\n\n"
+    records = read(block + block)
+    assert len(only(Operation, records)) == 1
+    (problem,) = only(Problem, records)
+    assert problem.position.row == 4
+    assert problem.message == "a report of the same operations is not read"
+
+
+def test_reports_without_operations_are_named_if_there_are_no_others(read) -> None:
+    sizes = "Total (MB),Count,Avg (MB),Operation\n0.001,4,0.000,[CUDA memset]\n\n"
+    (problem,) = read(sizes)
+    assert problem.message == "is not read: the bytes of copies have no times"
+    assert not only(Problem, read(f"{sizes}{KERNELS}\n1,300,3,1,1,1,1,0,k\n"))
+
+
 def test_a_report_of_other_columns_is_named(read) -> None:
     records = read(
-        f"{KERNELS}\n1,300,3,1,1,1,1,0,k\n\n"
-        "Virtual Address,HtoD Migration Size (MB),DtoH Migration Size (MB),CPU Page Faults\n"
-        "0x7f,1.000,2.000,3\n"
+        f"{KERNELS}\n1,300,3,1,1,1,1,0,k\n\nRank,Kernel,Elapsed (ns),Calls\nzero,k,1.000,2\n"
     )
     assert len(only(Operation, records)) == 1
     (problem,) = only(Problem, records)

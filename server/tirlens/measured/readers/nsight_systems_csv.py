@@ -316,6 +316,8 @@ _REPORTS = (
     _Report.of("Total Time, Num Calls, Name", ("host",), 1, _host_summary),
     _Report.of("Total Time, Count, Operation", ("copy",), 2, _summary),
     _Report.of("Total, Count, Operation", (), 0, None, "the bytes of copies have no times"),
+    _Report.of("Virtual Address, HtoD Migration Size", (), 0, None, "migrations have no times"),
+    _Report.of("Total HtoD Migration Size", (), 0, None, "migrations have no times"),
     _Report.of("Start, Duration, Name, Result, CorrId", ("host",), 2, _call),
 )  # fmt: skip
 
@@ -344,10 +346,19 @@ def _subject_of(record: Record) -> Subject:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Which reports of a file are read: the most detailed one for each subject of each input."""
+    """Which reports of a file are read, by the lines of their headers.
+
+    Attributes
+    ----------
+    chosen
+        What is read of each: the most detailed report of each subject of each input.
+    repeated
+        Those that may be of other inputs, which the file does not name.
+    """
 
     delimiter: str
     chosen: Mapping[int, Set[Subject]]
+    repeated: Set[int]
 
 
 def _plan(trace: TraceFile) -> _Plan:
@@ -373,14 +384,19 @@ def _plan(trace: TraceFile) -> _Plan:
     chosen = {number: set[Subject]() for number in found}
     for (_, subject), number in best.items():
         chosen[number].add(subject)
-    return _Plan(delimiter or _DELIMITERS[0], chosen)
+    repeated = {
+        number
+        for number, (report, source) in found.items()
+        if not source and report.subjects and not chosen[number]
+    }
+    return _Plan(delimiter or _DELIMITERS[0], chosen, repeated)
 
 
 class NsightSystemsCsv:
     """Executions of ``cuda_gpu_trace``, or the sums of ``cuda_gpu_kern_sum`` and its relatives.
 
-    Where a file has several reports of the same operations, the one that says most is read, and
-    each of the others is a problem at its header.
+    Of several reports of the same operations, the one that says most is read.  Reports without
+    operations, such as the bytes of copies, are not.
     """
 
     format_name = "CSV of nsys stats"
@@ -399,6 +415,8 @@ class NsightSystemsCsv:
         """An operation or a signpost for each row, and a device before its first operation."""
         plan = _plan(trace)
         devices: set[str] = set()
+        unread: list[Problem] = []
+        is_empty = True
         current: tuple[_Report, _Header, Set[Subject]] | None = None
         with trace.text() as file:
             for item in csv_rows(trace, file, plan.delimiter):
@@ -407,21 +425,21 @@ class NsightSystemsCsv:
                     continue
                 position, cells = item
                 if position.row in plan.chosen and (header := _report_of(cells)) is not None:
-                    subjects = plan.chosen[position.row]
-                    current = *header, subjects
-                    if header[0].record is None:
-                        yield Problem(position, f"a report that is not read: {header[0].remark}")
-                    elif not subjects:
-                        yield Problem(
-                            position, "a report that is not read: another lists the same operations"
-                        )
+                    current = *header, plan.chosen[position.row]
+                    if position.row in plan.repeated:
+                        yield Problem(position, "a report of the same operations is not read")
+                    elif not current[2]:
+                        unread.append(Problem(position, f"is not read: {header[0].remark}"))
                 elif len(cells) <= 1:
                     current = None
                 elif current is None:
                     if not any(map(_is_number, cells)) and len(cells) > 3:
                         yield Problem(position, "a report that is not read: its columns are others")
                 elif current[2]:
+                    is_empty = False
                     yield from _records(cells, position, *current, devices)
+        if is_empty:
+            yield from unread
 
 
 def _records(

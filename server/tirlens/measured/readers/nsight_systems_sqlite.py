@@ -45,6 +45,8 @@ _OPERATIONS = {
     "CUPTI_ACTIVITY_KIND_MEMSET": (*_LAUNCHED, "bytes", "graphNodeId"),
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": (*_LAUNCHED, "graphId", "graphExecId"),
 }
+# Without these, a figure of few traces is not known.
+_SELDOM = {"mangledName", "localMemoryPerThread", "graphNodeId"}
 _RANGE = ("eventType", "text", "textId", "domainId", "globalTid")
 
 # ENUM_NSYS_EVENT_TYPE: marks, push and pop, start and end, of NVTX and of text imported as such.
@@ -64,6 +66,7 @@ _NAMES_IN_MEMORY = 1024
 _DEVICES = 4096
 _ROWS_PER_PROGRESS = 10_000
 
+_WHOLE = frozenset({int, type(None)})
 _NO_WORDS: Mapping[str, str] = {}
 _NO_COUNTERS: Mapping[str, float] = {}
 
@@ -126,6 +129,7 @@ class _Export:
 
     def __init__(self, trace: TraceFile, database: sqlite3.Connection) -> None:
         self._trace = trace
+        self._path = str(trace.path)
         self._database = database
         self._columns = {table: self._columns_of(table) for table in _tables(database)}
         self._string = lru_cache(_NAMES_IN_MEMORY)(self._read_string)
@@ -180,7 +184,11 @@ class _Export:
             columns = self._columns.get(table)
             if columns is None:
                 continue
-            missing = [name for name in ("start", "end", *wanted) if name not in columns]
+            missing = [
+                name
+                for name in ("start", "end", *wanted)
+                if name not in columns and name not in _SELDOM
+            ]
             if missing:
                 yield Problem(position, f"{table} has no {', '.join(missing)}")
 
@@ -232,7 +240,7 @@ class _Export:
             )
 
     def _position(self, row: Row) -> Position:
-        return Position(str(self._trace.path), int(row["row"]))
+        return Position(self._path, row["row"])
 
     # Strings and devices, which rows refer to by numbers.
 
@@ -318,11 +326,10 @@ class _Export:
     # Records.
 
     def _kernel(self, row: Row) -> Operation:
-        name, names = self._names(
-            _whole(row, "demangledName"), _whole(row, "shortName"), _whole(row, "mangledName")
-        )
-        static, dynamic = _whole(row, "staticSharedMemory"), _whole(row, "dynamicSharedMemory")
-        local = _whole(row, "localMemoryPerThread")
+        _check(row)
+        name, names = self._names(row["demangledName"], row["shortName"], row["mangledName"])
+        static, dynamic = row["staticSharedMemory"], row["dynamicSharedMemory"]
+        local = row["localMemoryPerThread"]
         return self._operation(
             row,
             name,
@@ -331,20 +338,23 @@ class _Export:
             grid=_dimensions(row, "gridX", "gridY", "gridZ"),
             block=_dimensions(row, "blockX", "blockY", "blockZ"),
             shared_bytes=None if static is None or dynamic is None else static + dynamic,
-            registers=_whole(row, "registersPerThread"),
+            registers=row["registersPerThread"],
             counters=_NO_COUNTERS if local is None else {"localMemoryPerThread": local},
         )
 
     def _copy(self, row: Row) -> Operation:
-        kind = _whole(row, "copyKind")
-        words = _COPY_KINDS[kind] if kind and 0 < kind < len(_COPY_KINDS) else "Unknown"
+        _check(row)
+        kind: int = row["copyKind"] or 0
+        words = _COPY_KINDS[kind] if 0 < kind < len(_COPY_KINDS) else "Unknown"
         return self._operation(row, f"[CUDA memcpy {words}]", "copy", counters=_bytes(row))
 
     def _fill(self, row: Row) -> Operation:
+        _check(row)
         return self._operation(row, "[CUDA memset]", "copy", counters=_bytes(row))
 
     def _graph(self, row: Row) -> Operation:
-        graph = _whole(row, "graphId")
+        _check(row)
+        graph = row["graphId"]
         return self._operation(
             row, "CUDA graph" if graph is None else f"CUDA graph {graph}", "kernel"
         )
@@ -363,12 +373,14 @@ class _Export:
         counters: Mapping[str, float] = _NO_COUNTERS,
     ) -> Operation:
         """What kernels, copies, fills and graphs have in common."""
-        start, end = _number(row, "start"), _number(row, "end")
+        start, end = row["start"], row["end"]
+        if start is None or end is None:
+            raise ValueError("start is empty" if start is None else "end is empty")
         if end < start:
             raise ValueError(f"end {end} is before start {start}")
-        process, correlation = _whole(row, "globalPid"), _whole(row, "correlationId")
-        stream = _whole(row, "streamId")
-        launched, returned = _whole(row, "call_start"), _whole(row, "call_end")
+        process, correlation = row["globalPid"], row["correlationId"]
+        stream = row["streamId"]
+        launched, returned = row["call_start"], row["call_end"]
         # A node shares the launch of its graph with all others.
         is_node = row["graphNodeId"] is not None
         is_in_graph = is_node or row["graphExecId"] is not None
@@ -376,7 +388,7 @@ class _Export:
             name,
             self._position(row),
             kind=kind,
-            device=self._device(_whole(row, "deviceId"), process),
+            device=self._device(row["deviceId"], process),
             stream=None if stream is None else str(stream),
             start_s=self._moment(start),
             launched_s=None if launched is None else self._moment(launched),
@@ -392,7 +404,9 @@ class _Export:
         )
 
     def _signpost(self, row: Row) -> Signpost:
-        start, end = _number(row, "start"), _whole(row, "end")
+        start, end = _whole(row, "start"), _whole(row, "end")
+        if start is None:
+            raise ValueError("start is empty")
         domain = self._domains.get((_whole(row, "domainId") or 0, _process(row)))
         text = self._text(row) or ""
         return Signpost(
@@ -406,19 +420,19 @@ class _Export:
         return (time_ns - self._origin_ns) * 1e-9
 
 
+def _check(row: Row) -> None:
+    """Refuse values that are no whole numbers: SQLite does not force the types of columns."""
+    if not _WHOLE.issuperset(map(type, row)):
+        for name in row.keys():  # noqa: SIM118
+            _whole(row, name)
+
+
 def _whole(row: Row, name: str) -> int | None:
-    """A number of a row, whose columns SQLite does not force to be numbers."""
+    """A whole number of a row, or None."""
     value = row[name]
     if value is None or isinstance(value, int):
         return value
     raise ValueError(f"{name} is {str(value)[:40]!r}, no whole number")
-
-
-def _number(row: Row, name: str) -> int:
-    value = _whole(row, name)
-    if value is None:
-        raise ValueError(f"{name} is empty")
-    return value
 
 
 def _duration(start_ns: int | None, end_ns: int | None) -> float | None:
@@ -428,15 +442,16 @@ def _duration(start_ns: int | None, end_ns: int | None) -> float | None:
 
 
 def _dimensions(row: Row, *names: str) -> tuple[int, int, int] | None:
-    values = [_whole(row, name) for name in names]
-    if any(value is not None and value < 0 for value in values):
+    x, y, z = (row[name] for name in names)
+    if x is None or y is None or z is None:
+        return None
+    if x < 0 or y < 0 or z < 0:
         raise ValueError(f"{names[0]} is negative")
-    x, y, z = values
-    return None if x is None or y is None or z is None else (x, y, z)
+    return x, y, z
 
 
 def _bytes(row: Row) -> Mapping[str, float]:
-    size = _whole(row, "bytes")
+    size = row["bytes"]
     return _NO_COUNTERS if size is None else {"bytes": size}
 
 
