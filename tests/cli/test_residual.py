@@ -97,6 +97,21 @@ def test_a_residual_has_its_mechanism(
 
 
 @pytest.mark.slow
+def test_the_report_of_a_trace_names_the_mechanism_too(
+    residual: Residual, tvm_python: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert residual("--format", "json") == 0
+    (expected,) = json.loads(capsys.readouterr().out)["residuals"]
+    report = ["report", "CANARY_model.py", "--measured", "CANARY_trace.csv",
+              "--python", str(tvm_python)]  # fmt: skip
+    assert main(report) == 0
+    assert "DRAM bytes 2.5x the prediction" in capsys.readouterr().out
+    assert main([*report, "--format", "json"]) == 0
+    (kernel,) = json.loads(capsys.readouterr().out)["kernels"]
+    assert kernel["mechanisms"] == expected["mechanisms"]
+
+
+@pytest.mark.slow
 def test_nothing_of_the_user_is_in_a_bundle(
     residual: Residual, tvm_python: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

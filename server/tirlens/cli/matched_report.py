@@ -14,6 +14,8 @@ from rich.text import Text
 from tirlens.cli.columns import fitting_columns
 from tirlens.cli.outcome import print_note
 from tirlens.cli.recording import entries_of_traces, recorder
+from tirlens.cli.residual_questions import mechanisms_of
+from tirlens.cli.residual_table import mechanism_json
 from tirlens.cli.workspace_matches import WorkspaceMatches, match_workspace
 from tirlens.ide import labels
 from tirlens.ide.escaping import visible
@@ -41,7 +43,7 @@ def show(report: MeasuredReport, arguments: argparse.Namespace, out: Console) ->
     _record(report, matches, arguments)
     if matches.matched:
         out.print(_table(matches.matched, out.width))
-    for note in _notes(matches):
+    for note in _notes(matches, arguments):
         out.print(Text(_line(note)))
     _print_listed(out, "Ambiguous", [(one.group, _ambiguity(one)) for one in matches.ambiguous])
     _print_listed(out, "Not matched", [(one.group, one.reason) for one in matches.unmatched])
@@ -108,8 +110,13 @@ def _range(low: float, high: float) -> str:
     return f"{labels.seconds(low)} - {labels.seconds(high)}"
 
 
-def _notes(matches: WorkspaceMatches) -> list[str]:
-    notes = [f"{_title(one)}: {note}" for one in matches.matched for note in one.notes]
+def _notes(matches: WorkspaceMatches, arguments: argparse.Namespace) -> list[str]:
+    """The evidence of what is outside its band, and what is doubtful."""
+    notes = [
+        f"{_title(one)}: {text}"
+        for one in matches.matched
+        for text in (*(found.text for found in mechanisms_of(one, arguments)), *one.notes)
+    ]
     if any("grid" in one.match.evidence for one in matches.matched):
         notes.append(
             "Matched by grid and block: sizes on which neither depends are those of the call."
@@ -169,7 +176,7 @@ def data(report: MeasuredReport, arguments: argparse.Namespace) -> dict[str, Any
     matches = match_workspace(report, arguments)
     _record(report, matches, arguments)
     return {
-        "kernels": [_residual_json(one, matches) for one in matches.matched],
+        "kernels": [_residual_json(one, matches, arguments) for one in matches.matched],
         "ambiguous": [
             {**_group_json(one.group), "reason": one.reason, "kernels": list(one.titles)}
             for one in matches.ambiguous
@@ -182,7 +189,9 @@ def data(report: MeasuredReport, arguments: argparse.Namespace) -> dict[str, Any
     }
 
 
-def _residual_json(one: Residual, matches: WorkspaceMatches) -> dict[str, Any]:
+def _residual_json(
+    one: Residual, matches: WorkspaceMatches, arguments: argparse.Namespace
+) -> dict[str, Any]:
     report, path = one.match.candidate.report, one.match.candidate.path
     notebook = next(file.notebook for file in matches.traced if file.path == path)
     span = report.span if notebook is None else notebook.in_cell(report.span)
@@ -205,6 +214,7 @@ def _residual_json(one: Residual, matches: WorkspaceMatches) -> dict[str, Any]:
         "roofline_time_s": one.roofline_s,
         "ratio": one.ratio,
         "in_band": one.in_band,
+        "mechanisms": [mechanism_json(found) for found in mechanisms_of(one, arguments)],
         "notes": list(one.notes),
     }
 

@@ -14,17 +14,16 @@ from tirlens.cli.measured_report import print_problems, read_traces
 from tirlens.cli.measured_selection import select
 from tirlens.cli.outcome import print_note
 from tirlens.cli.output import stream
+from tirlens.cli.residual_questions import question_for
 from tirlens.cli.residual_table import ResidualRow
 from tirlens.cli.trace_reading import traces_of
 from tirlens.cli.workspace_matches import WorkspaceMatches, match_workspace
 from tirlens.file_reader import read_text
-from tirlens.hardware import Device, DeviceError, load
 from tirlens.ide import labels
 from tirlens.ide.escaping import visible
 from tirlens.measured.anonymous_facts import Anonymiser
 from tirlens.measured.groups import Group
 from tirlens.measured.mechanisms import Question, explain_missing, find_mechanisms
-from tirlens.measured.mechanisms.questions import question_of
 from tirlens.measured.residual_bundle import (
     KEY,
     BundledKernel,
@@ -102,10 +101,8 @@ def _row(residual: Residual, arguments: argparse.Namespace) -> ResidualRow:
     candidate, number = residual.match.candidate, residual.match.number
     several = number is not None and len(candidate.launches) > 1
     launch = f", launch {number + 1}" if several and number is not None else ""
-    device = _device(residual.device_id, arguments)
-    question = None if device is None else question_of(residual, device)
     return _answer(
-        question,
+        question_for(residual, arguments),
         f"{candidate.title}{launch}",
         residual.device_id,
         residual.executions,
@@ -163,18 +160,6 @@ def _answer(
     )  # fmt: skip
 
 
-def _device(device_id: str, arguments: argparse.Namespace) -> Device | None:
-    """The device of a prediction: of the options, which may be files, or of the catalogue."""
-    for name in (*arguments.device, device_id):
-        try:
-            device = load(name)
-        except DeviceError:
-            continue
-        if device.id == device_id:
-            return device
-    return None
-
-
 def _print_unmatched(matches: WorkspaceMatches) -> None:
     others = [*matches.ambiguous, *matches.unmatched]
     if not others:
@@ -195,12 +180,11 @@ def _bundle_kernels(
     found: list[BundledKernel] = []
     for residual in matches.matched:
         source = _facts_of(residual, matches)
-        device = _device(residual.device_id, arguments)
-        if source is None or device is None or residual.measured_s is None:
+        if source is None or residual.measured_s is None:
             print_note(f"{residual.match.candidate.title}: has no facts, and is not in the bundle")
             continue
         facts, options = source
-        question = question_of(residual, device)
+        question = question_for(residual, arguments)
         kernel = BundledKernel(
             facts,
             {**options.bindings, **residual.match.candidate.report.bindings},
@@ -257,7 +241,7 @@ def _measurement(
         None if block is None else math.prod(block),
         identity and identity.shared_bytes,
         group.first.registers,
-        group.counters,
+        group.counters if question is None else question.counters,
         None if trace is None else _device_name(group, trace),
         None if trace is None else trace.format_name,
         question is None or question.counters_are_of_timed_run,

@@ -139,21 +139,23 @@ def _json(row: ResidualRow) -> dict[str, Any]:
         "predicted_band_s": row.band_s,
         "ratio": row.ratio,
         "in_band": band_position(row.measured_s, row.band_s),
-        "mechanisms": [
-            {
-                "name": mechanism.name,
-                "evidence": mechanism.text,
-                "measured": mechanism.measured,
-                "predicted": mechanism.predicted,
-                "unit": mechanism.unit,
-                "counters": list(mechanism.counters),
-            }
-            for mechanism in row.mechanisms
-        ],
+        "mechanisms": [mechanism_json(mechanism) for mechanism in row.mechanisms],
         "missing": row.missing,
         "notes": list(row.notes),
         "predicted_when_written_s": row.written_s,
         "written_by": row.written_by,
+    }
+
+
+def mechanism_json(mechanism: Mechanism) -> dict[str, Any]:
+    """A mechanism with its figures in SI units."""
+    return {
+        "name": mechanism.name,
+        "evidence": mechanism.text,
+        "measured": mechanism.measured,
+        "predicted": mechanism.predicted,
+        "unit": mechanism.unit,
+        "counters": list(mechanism.counters),
     }
 
 
