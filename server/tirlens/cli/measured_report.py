@@ -13,6 +13,7 @@ from tirlens.captured.names import is_capture
 from tirlens.cli import (
     matched_report,
     measured_advice,
+    measured_lines,
     measured_operations,
     measured_step,
     measured_summary,
@@ -43,6 +44,7 @@ PARTS: tuple[Part, ...] = (
     Part(measured_summary.show, measured_summary.data),
     Part(matched_report.show, matched_report.data),
     Part(measured_step.show, measured_step.data),
+    Part(measured_lines.show, measured_lines.data),
     Part(measured_advice.show, measured_advice.data),
 )
 """The parts in their order on the page; each file with a part has a `show` and a `data`."""
