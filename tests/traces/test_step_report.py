@@ -111,3 +111,32 @@ def test_a_range_of_merged_operations_has_no_begins(capsys: pytest.CaptureFixtur
     some = step(capsys, path, "--id-range", "-20")
     assert whole["clock"] == "trace" and some["clock"] == "order"
     assert 0 < some["sum_s"] < whole["sum_s"]
+
+
+def test_the_gaps_of_the_table_are_the_idle_time_of_the_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is launched first waits for its stream; another stream fills the time meanwhile."""
+    events = [
+        event("gemm", 1000, 100, correlation=1),
+        event("late", 1500, 100, correlation=2),
+        event("fill", 1100, 380, stream=20, correlation=3),
+        *(
+            {
+                "ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9,
+                "ts": 900 + number, "dur": 1, "args": {"correlation": number},
+            }
+            for number in (1, 2, 3)
+        ),
+        {
+            "ph": "X", "cat": "user_annotation", "name": "step", "pid": 9, "tid": 9, "ts": 890,
+            "dur": 100, "args": {},
+        },
+    ]  # fmt: skip
+    path = tmp_path / "step.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}))
+    assert main(["report", "--measured", str(path), "--format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    gaps = {one["name"]: one["gap_s"] for one in data["operations"] if one["kind"] != "host"}
+    assert gaps["late"] * US == pytest.approx(20) and gaps["fill"] == 0
+    assert data["step"]["idle_s"] * US == pytest.approx(20)

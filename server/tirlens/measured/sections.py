@@ -6,7 +6,7 @@ Programs mark sections with Tracy's signposts, NVTX ranges or torch's ``record_f
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tirlens.measured.groups import Gaps
@@ -216,20 +216,24 @@ def _outermost(order: _Order) -> list[Signpost]:
     return found
 
 
-def _with_gaps(operations: Iterable[Operation]) -> tuple[Operation, ...]:
+def _with_gaps(operations: Sequence[Operation]) -> tuple[Operation, ...]:
     """The operations with the time that their device idled before each.
 
     It is not known for the first of a device, nor beside an operation whose time is not known.
+    Operations of several streams begin in another order than they are launched: what runs meanwhile
+    is no gap.
     """
     gaps = Gaps()
     is_time_known: dict[str | None, bool] = {}
-    found: list[Operation] = []
-    for operation in operations:
+    found = list(operations)
+    for number in sorted(range(len(found)), key=lambda number: _key(found[number].start_s)):
+        operation = found[number]
         gap_s = gaps.gap_before_s(operation)
         if operation.kind != "host":
             has_time = operation.time_s is not None
             if not (has_time and is_time_known.get(operation.device, False)):
                 gap_s = None
             is_time_known[operation.device] = has_time
-        found.append(operation if gap_s == operation.gap_s else replace(operation, gap_s=gap_s))
+        if gap_s != operation.gap_s:
+            found[number] = replace(operation, gap_s=gap_s)
     return tuple(found)
