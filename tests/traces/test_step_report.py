@@ -140,3 +140,30 @@ def test_the_gaps_of_the_table_are_the_idle_time_of_the_step(
     gaps = {one["name"]: one["gap_s"] for one in data["operations"] if one["kind"] != "host"}
     assert gaps["late"] * US == pytest.approx(20) and gaps["fill"] == 0
     assert data["step"]["idle_s"] * US == pytest.approx(20)
+
+
+def test_the_page_of_two_runs(trace: Path, tmp_path: Path) -> None:
+    """Products are faster by a fifth, a kernel is new, and the bars are on one scale."""
+    data = json.loads(trace.read_text())
+    for one in data["traceEvents"]:
+        if "gemm" in one["name"]:
+            one["dur"] = 320
+    data["traceEvents"].append(event("added_kernel", 2100, 50))
+    now = tmp_path / "now.json"
+    now.write_text(json.dumps(data))
+    page = tmp_path / "changes.html"
+    main(["compare", "--measured", str(trace), str(now), "--write", str(page)])
+    embedded = re.search('id="data">(.*?)</script>', page.read_text(), re.DOTALL)
+    assert embedded is not None
+    found = json.loads(embedded[1])
+    assert found["title"] == "step.json and now.json" and found["timeline"] is None
+    bars = {bar["name"]: bar for bar in found["changes"]["bars"]}
+    assert bars["sm90_xmma_gemm_bf16"]["length"] == -1
+    assert bars["sm90_xmma_gemm_bf16"]["text"] == "-80 us"
+    assert bars["added_kernel"]["text"] == "+50 us"
+    assert "not there before" in bars["added_kernel"]["note"]
+    assert found["changes"]["total"] == "-30 us"
+    assert max(stack["width"] for stack in found["stacks"]) == 1
+    rows = {row[0]: row for row in found["tables"][0]["rows"]}
+    assert rows["sm90_xmma_gemm_bf16"][4][0] == "-20%"
+    assert rows["added_kernel"][-1] == "new"

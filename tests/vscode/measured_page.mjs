@@ -14,26 +14,26 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"],
 });
 try {
-  for (const { theme, width, ...looks } of given.views) {
+  for (const { theme, width, name, ...looks } of given.views) {
     // The page's own policy would keep the checker out.
     const context = await browser.newContext({ bypassCSP: true, viewport: { width, height: 900 }, ...looks });
     const page = await context.newPage();
     const errors = [];
     page.on("pageerror", (error) => errors.push(String(error)));
-    await page.goto(pathToFileURL(given.page).href);
+    await page.goto(pathToFileURL(join(given.screenshots, `${name}.html`)).href);
     await page.locator("svg.chart[viewBox]").first().waitFor();
     await page.waitForTimeout(200);
     const size = await page.evaluate(() => ({
       scrolls: document.documentElement.scrollWidth - document.documentElement.clientWidth,
       charts: document.querySelectorAll("svg.chart[viewBox]").length,
     }));
-    await page.screenshot({ path: join(given.screenshots, `measured-${theme}-${width}.png`), fullPage: true });
+    await page.screenshot({ path: join(given.screenshots, `${name}-${theme}-${width}.png`), fullPage: true });
     await page.evaluate(axe);
     const found = await page.evaluate(() => globalThis.axe.run());
     const violations = found.violations
       .filter(({ impact }) => impact === "serious" || impact === "critical")
       .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).slice(0, 3).join(" ")}`);
-    console.log(JSON.stringify({ theme, width, errors, violations, ...size }));
+    console.log(JSON.stringify({ name, theme, width, errors, violations, ...size }));
     await context.close();
   }
   const context = await browser.newContext({ viewport: { width: 900, height: 900 } });
@@ -41,7 +41,7 @@ try {
   const refused = [];
   page.on("console", (message) => refused.push(message.text()));
   page.on("pageerror", (error) => refused.push(String(error)));
-  await page.goto(pathToFileURL(given.page).href);
+  await page.goto(pathToFileURL(join(given.screenshots, "measured.html")).href);
   const lane = page.locator("g.lane").first();
   await lane.waitFor();
   const said = () => page.locator(".announcement").innerText();

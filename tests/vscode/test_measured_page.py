@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tirlens.hardware import load
-from tirlens.ide.measured_page import MeasuredView, measured_document, operation_table
+from tirlens.ide.measured_page import (
+    MeasuredView,
+    comparison_document,
+    measured_document,
+    operation_table,
+)
 from tirlens.ide.measured_page.roofline_data import MeasuredPoint
+from tirlens.measured.comparison import compare
 from tirlens.measured.performance import Performance
 from tirlens.measured.records import Operation, Position
+from tirlens.measured.runs import run_of
 from tirlens.measured.timeline import step_of
 from vscode.cache import run
 from vscode.code_server import CLIENT
@@ -29,7 +37,13 @@ THEMES: dict[str, dict[str, str]] = {
     "contrast-dark": {"colorScheme": "dark", "contrast": "more"},
 }
 WIDTHS = (320, 360, 720, 1440, 2560)
-VIEWS = [*(("light", width) for width in WIDTHS), *((name, 720) for name in list(THEMES)[1:])]
+VIEWS = [
+    *(("measured", "light", width) for width in WIDTHS),
+    *(("measured", name, 720) for name in list(THEMES)[1:]),
+    *(("changes", "light", width) for width in WIDTHS[::2]),
+    ("changes", "dark", 720),
+]
+CHARTS = {"measured": 3, "changes": 2}
 US = 1e-6
 
 
@@ -82,19 +96,33 @@ def document() -> str:
     )
 
 
+def changes() -> str:
+    """The page of two runs: one with another time of the products, and a kernel less."""
+    before = step_operations(10)
+    now = [
+        replace(one, time_s=(one.time_s or 0) * (0.8 if "nvjet" in one.name else 1.03))
+        for one in before
+        if "Memcpy" not in one.name
+    ]
+    runs = [run_of(f"{name}.json", ops, (), False) for name, ops in (("a", before), ("b", now))]
+    return comparison_document(compare(runs[:1], runs[1:]), ["The device is not known."])
+
+
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     editor = install()
     folder = tmp_path_factory.mktemp("measured")
-    page = folder / "measured.html"
-    page.write_text(document(), encoding="utf-8")
+    (folder / "measured.html").write_text(document(), encoding="utf-8")
+    (folder / "changes.html").write_text(changes(), encoding="utf-8")
     given = {
         "playwright": str(editor.playwright),
         "chromium": str(editor.chromium),
         "axe": str(axe(editor)),
-        "page": str(page),
         "screenshots": str(folder),
-        "views": [{"theme": name, "width": width, **THEMES[name]} for name, width in VIEWS],
+        "views": [
+            {"name": page, "theme": theme, "width": width, **THEMES[theme]}
+            for page, theme, width in VIEWS
+        ],
     }
     script = str(Path(__file__).with_name("measured_page.mjs"))
     command = [str(editor.node), script, json.dumps(given)]
@@ -105,12 +133,12 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 def test_every_theme_and_width(seen: list[dict[str, Any]]) -> None:
     views = [one for one in seen if "theme" in one]
-    assert [(one["theme"], one["width"]) for one in views] == VIEWS
+    assert [(one["name"], one["theme"], one["width"]) for one in views] == VIEWS
     for one in views:
-        where = f"{one['theme']} at {one['width']} pixels"
+        where = f"{one['name']}, {one['theme']} at {one['width']} pixels"
         assert not one["errors"], where
         assert one["scrolls"] <= 0, f"scrolls sideways: {where}"
-        assert one["charts"] == 3, where
+        assert one["charts"] == CHARTS[one["name"]], where
         assert one["violations"] == [], where
 
 

@@ -1,4 +1,4 @@
-"""Two measured runs as a table, CSV, JSON, Markdown, SARIF and GitHub annotations."""
+"""Two measured runs as a table, CSV, JSON, Markdown, SARIF, a page and GitHub annotations."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tirlens.gate import Limits
 from tirlens.gate.measured_changes import MeasuredChange
 from tirlens.ide import labels, places
 from tirlens.ide.escaping import code, csv_cell, prose
+from tirlens.ide.measured_page import comparison_document
 from tirlens.measured.comparison import Comparison, OperationChange, Side, Totals
 from tirlens.measured.records import Operation, Position, Tensor
 from tirlens.measured.significance import CHANCE, Sample, probability_of_chance
@@ -206,6 +207,8 @@ def write(out: TextIO, report: MeasuredChangeReport, kind: str, color: bool | No
         write_json(out, _sarif(report))
     elif kind == "markdown":
         out.write(_markdown(report))
+    elif kind == "html":
+        out.write(comparison_document(report.comparison, report.notes))
     else:
         _print_table(console(out, color), report)
         if kind == "github":

@@ -22,7 +22,7 @@ from tirlens.measured.runs import Run, run_of
 from tirlens.measured.trace import Trace
 from tirlens.settings import Settings
 
-_SUFFIXES = {**change_report.SUFFIXES, ".csv": "csv"}
+_SUFFIXES = {**change_report.SUFFIXES, ".csv": "csv", ".html": "html"}
 
 
 def execute(arguments: argparse.Namespace) -> int:

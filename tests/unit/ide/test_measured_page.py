@@ -215,6 +215,8 @@ def test_the_operations_have_the_columns_that_are_known() -> None:
         ("void (anonymous namespace)::softmax_warp_forward<float>", "softmax_warp_forward"),
         ("Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD"),
         ("MatmulDeviceOperation", "MatmulDeviceOperation"),
+        ("void cutlass::Kernel2<cutlass_80_wmma_s161616gemm>(P)", "cutlass_80_wmma_s161616gemm"),
+        ("void cutlass::device_kernel<a::b::FlashAttnFwdSm90<1, 2>>", "FlashAttnFwdSm90"),
         ("<lambda>", "<lambda>"),
         ("", ""),
     ],

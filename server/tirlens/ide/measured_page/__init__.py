@@ -5,6 +5,7 @@ It is one document that loads nothing.  Its script and style sheet are built fro
 script only those of the time axis, which can be zoomed, are formatted there.
 """
 
+from tirlens.ide.measured_page.changes_data import comparison_data, comparison_document
 from tirlens.ide.measured_page.operation_table import operation_table
 from tirlens.ide.measured_page.page_data import (
     SCHEMA_VERSION,
@@ -22,6 +23,8 @@ __all__ = [
     "Stack",
     "StackPart",
     "TableView",
+    "comparison_data",
+    "comparison_document",
     "measured_document",
     "measured_page_data",
     "operation_table",

@@ -75,6 +75,7 @@ def measured_page_data(view: MeasuredView) -> dict[str, Any]:
         "tiles": _tiles(step),
         "categories": category_rows(step),
         "stacks": [data for stack in stacks if (data := stack_data(stack)) is not None],
+        "changes": None,
         "timeline": timeline_data(step),
         "roofline": None
         if view.device is None
@@ -86,7 +87,12 @@ def measured_page_data(view: MeasuredView) -> dict[str, Any]:
 
 def measured_document(view: MeasuredView) -> str:
     """The page as one document that loads nothing."""
-    return document(measured_page_data(view), _asset("measured.js"), _asset("measured.css"))
+    return page_document(measured_page_data(view))
+
+
+def page_document(data: dict[str, Any]) -> str:
+    """The document of some data and the page's script."""
+    return document(data, _asset("measured.js"), _asset("measured.css"))
 
 
 @lru_cache

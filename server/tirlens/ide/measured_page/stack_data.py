@@ -47,6 +47,7 @@ def stack_data(stack: Stack) -> dict[str, Any] | None:
     return {
         "name": stack.name,
         "total": labels.seconds(total_s),
+        "width": 1,
         "parts": [_part(part, total_s) for part in [*kept, *idle] if part.time_s > 0],
     }
 

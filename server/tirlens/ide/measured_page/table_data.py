@@ -14,6 +14,7 @@ from tirlens.ide.report_page.axes import fraction
 MOST_ROWS = 3000
 # Names of templates within templates have kilobytes.
 _MOST_CHARACTERS = 240
+_UNNAMED = frozenset({"Kernel", "Kernel2", "device_kernel"})
 
 #: A text, or a text with the number that it is sorted by; None is not known.
 Cell = str | tuple[str, float | None]
@@ -79,10 +80,16 @@ def displayed_name(name: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """The function's own name, for a narrow mark: ``void at::native::copy<4>(int)`` is ``copy``."""
+    """The function's own name, for a narrow mark: ``void at::native::copy<4>(int)`` is ``copy``.
+
+    Of CUTLASS's functions, whose names say nothing, it is that of their first argument.
+    """
     words = displayed_name(name).replace("(anonymous namespace)::", "").removeprefix("void ")
-    head = re.split(r"[<(]", words, maxsplit=1)[0].strip()
-    return head.rsplit("::", 1)[-1] or words
+    head, *arguments = re.split(r"[<(,>]", words)
+    own = head.strip().rsplit("::", 1)[-1]
+    if own in _UNNAMED and arguments and arguments[0].strip():
+        own = arguments[0].strip().rsplit("::", 1)[-1]
+    return own or words
 
 
 def _short(cell: Cell) -> str:

@@ -7,6 +7,7 @@ import { Lines } from "../lines";
 import { roofline } from "../roofline";
 import { fileName } from "../text";
 import { SCHEMA_VERSION, type MeasuredPage, type Timeline } from "./schema";
+import { changes } from "./changes";
 import { swatch } from "./colours";
 import { stacks } from "./stacks";
 import { table } from "./table";
@@ -41,6 +42,7 @@ function render(page: MeasuredPage): void {
       page.notes.length > 0 && notes(page.notes),
       tiles(page),
       page.stacks.length > 0 && stacks(host, page.stacks, file("time")).element,
+      page.changes && changes(host, page.changes, file("changes")).element,
       lanes?.element,
       el(
         "div",

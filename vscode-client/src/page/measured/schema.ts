@@ -17,6 +17,7 @@ export interface MeasuredPage {
   tiles: [name: string, value: string, note: string][];
   categories: { category: string; executions: string; time: string; share: string; alone: string }[];
   stacks: Stack[];
+  changes: Changes | null;
   timeline: Timeline | null;
   roofline: { device: string; chart: Roofline | null } | null;
   tables: Table[];
@@ -26,6 +27,8 @@ export interface MeasuredPage {
 export interface Stack {
   name: string;
   total: string;
+  /** The length of the whole bar. */
+  width: number;
   parts: {
     name: string;
     short: string;
@@ -33,6 +36,22 @@ export interface Stack {
     length: number;
     time: string;
     share: string;
+    note: string;
+  }[];
+}
+
+/** What operations add to a run, or save. */
+export interface Changes {
+  total: string;
+  /** How many smaller ones there are. */
+  left_out: number;
+  bars: {
+    name: string;
+    short: string;
+    category: string;
+    /** From -1 to 1. */
+    length: number;
+    text: string;
     note: string;
   }[];
 }

@@ -35,7 +35,7 @@ function draw(target: SVGSVGElement, width: number, data: readonly Stack[]): num
     );
     let at = 0;
     for (const part of stack.parts) {
-      const length = part.length * width;
+      const length = part.length * width * stack.width;
       const y = top + TITLE;
       const group = svg(
         "g",
