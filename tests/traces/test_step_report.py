@@ -117,7 +117,7 @@ def test_the_gaps_of_the_table_are_the_idle_time_of_the_step(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What is launched first waits for its stream; another stream fills the time meanwhile."""
-    events = [
+    events: list[dict[str, Any]] = [
         event("gemm", 1000, 100, correlation=1),
         event("late", 1500, 100, correlation=2),
         event("fill", 1100, 380, stream=20, correlation=3),

@@ -278,8 +278,8 @@ def _compare(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="with --base or --measured: also write this .md, .sarif or .json; .csv or .html of measured "
-        "runs",
+        help="with --base or --measured: also write this .md, .sarif or .json; .csv or .html of "
+        "measured runs",
     )
 
 
