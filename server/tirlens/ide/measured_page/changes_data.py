@@ -114,7 +114,7 @@ def _bars(changes: Sequence[OperationChange]) -> dict[str, Any] | None:
     total_s = sum(change.total_change_s for change in changes)
     left_out = sum(bool(change.total_change_s) for change in changes) - len(kept)
     return {
-        "total": _signed(total_s),
+        "total": _with_sign(total_s),
         "left_out": left_out,
         "bars": [
             {
@@ -122,7 +122,7 @@ def _bars(changes: Sequence[OperationChange]) -> dict[str, Any] | None:
                 "short": short_name(change.operation.name),
                 "category": _category(change),
                 "length": fraction(change.total_change_s / longest_s),
-                "text": _signed(change.total_change_s),
+                "text": _with_sign(change.total_change_s),
                 "note": _sentence(change),
             }
             for change in kept
@@ -130,7 +130,7 @@ def _bars(changes: Sequence[OperationChange]) -> dict[str, Any] | None:
     }
 
 
-def _signed(value_s: float) -> str:
+def _with_sign(value_s: float) -> str:
     sign = "+" if value_s > 0 else "-" if value_s < 0 else ""
     return f"{sign}{labels.seconds(abs(value_s))}"
 
@@ -175,6 +175,6 @@ def _row(change: OperationChange) -> list[Cell]:
         (_time(change.before), change.before and change.before.time_s),
         (_time(change.now), change.now and change.now.time_s),
         ("" if growth is None else f"{100 * growth:+.3g}%", growth),
-        (_signed(change.total_change_s), change.total_change_s),
+        (_with_sign(change.total_change_s), change.total_change_s),
         change.verdict.replace("-", " "),
     ]
