@@ -103,7 +103,45 @@ def test_launches_are_matched_with_the_call_that_has_their_grid(
     reasons = {one.group.time.total: one.reason for one in found.unmatched}
     assert "its grid is 500x1x1, not 64x1x1 as kernels.py: scale(64)" in reasons[5e-6]
     assert "its grid is 32x1x1, not 16x1x1" in reasons[8e-6]
+    fitting = {one.group.time.total: one.fitting for one in found.unmatched if one.fitting}
+    # Of what no file calls; that the 8 us are of a function without arguments is no matter of size.
+    assert fitting == {
+        5e-6: ("kernels.py: scale(500)", "kernels.py: scale(500, columns=1024)"),
+    }
     assert reasons[9e-6] == "no kernel of the files has this name"
+
+
+DYNAMIC = """
+from tvm.script import tirx as T
+
+
+@T.prim_func(s_tir=True)
+def double(a: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    for i in T.thread_binding(n // 128, thread="blockIdx.x"):
+        for j in T.thread_binding(128, thread="threadIdx.x"):
+            A[i * 128 + j] = A[i * 128 + j] * T.float32(2)
+"""
+
+
+def test_a_size_that_would_fit_is_named_for_a_dynamic_dimension(
+    kernels: Path, tvm_python: Path
+) -> None:
+    Path("dynamic.py").write_text(DYNAMIC)
+    rows = tuple(
+        Performance(2, one)
+        for one in (launch("double_kernel", 32, 128, 1e-6), launch("double_kernel", 64, 128, 2e-6))
+    )
+    devices = (MeasuredDevice("0", "NVIDIA A100-SXM4-80GB"),)
+    trace = Trace(Path("t"), "made", tuple(row.operation for row in rows), (), devices, ())
+    report = MeasuredReport((trace,), rows, rows, sources=(Path("dynamic.py"),))
+    command = ["report", "--python", str(tvm_python), "--bind", "n=4096", "--measured", "t"]
+    found = match_workspace(report, parse(command))
+    (matched,) = found.matched
+    assert matched.match.candidate.report.bindings == {"n": 4096}
+    (unmatched,) = found.unmatched
+    assert unmatched.fitting == ("dynamic.py: double with n=8192",)
 
 
 def test_a_table_is_matched_by_its_calls(

@@ -182,7 +182,8 @@ def data(report: MeasuredReport, arguments: argparse.Namespace) -> dict[str, Any
             for one in matches.ambiguous
         ],
         "unmatched": [
-            {**_group_json(one.group), "reason": one.reason} for one in matches.unmatched
+            {**_group_json(one.group), "reason": one.reason, "fitting": list(one.fitting)}
+            for one in matches.unmatched
         ],
         "kernel_time_s": matches.kernel_time_s,
         "notes": list(matches.notes),

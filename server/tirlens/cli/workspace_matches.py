@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tirlens.cli import file_analysis, outcome
 from tirlens.cli.captured_files import take_captures
 from tirlens.cli.errors import UsageError
 from tirlens.cli.file_analysis import Traced
+from tirlens.cli.fitting_sizes import MOST_KERNELS, fitting_calls
 from tirlens.hardware import DEFAULT_DEVICE
 from tirlens.hardware.detect import machine_device
 from tirlens.measured.devices import catalogue_device
@@ -71,16 +72,22 @@ def match_workspace(report: MeasuredReport, arguments: argparse.Namespace) -> Wo
     matched: list[Residual] = []
     ambiguous: list[Ambiguous] = []
     unmatched: list[Unmatched] = []
+    searched = 0
     for device_id in ids:
         reports = file_analysis.reports_of(traced, arguments.jobs, device=device_id)
         matcher = Matcher(_candidates(reports), _without_figures(reports))
-        for group in (group for group, own_id in groups if own_id == device_id):
+        own = [group for group, own_id in groups if own_id == device_id]
+        for group in sorted(own, key=lambda group: -group.time.total):
             match matcher.match(group):
                 case Match() as found:
                     matched.append(residual_of(found, boards.get(_device_key(group), "")))
                 case Ambiguous() as found:
                     ambiguous.append(found)
                 case Unmatched() as found:
+                    named = matcher.named_as(group) if found.is_named else []
+                    if named and searched < MOST_KERNELS and not found.is_of_call:
+                        searched += 1
+                        found = _with_fitting(found, named, traced, arguments, device_id)
                     unmatched.append(found)
         if device_id == ids[0]:
             outcome.print_problems(file_analysis.in_cells(traced, reports))
@@ -91,6 +98,21 @@ def match_workspace(report: MeasuredReport, arguments: argparse.Namespace) -> Wo
     return WorkspaceMatches(
         tuple(matched), tuple(ambiguous), tuple(unmatched), total_s, tuple(notes), tuple(traced)
     )
+
+
+def _with_fitting(
+    unmatched: Unmatched,
+    named: Sequence[Candidate],
+    traced: Sequence[Traced],
+    arguments: argparse.Namespace,
+    device_id: str,
+) -> Unmatched:
+    """What is not matched, with the calls that would fit."""
+    calls = fitting_calls(unmatched.group, named, traced, arguments, device_id)
+    if not calls:
+        return unmatched
+    fits = f"it would be that of {' or '.join(calls)}, which --call gives"
+    return replace(unmatched, reason=f"{unmatched.reason}; {fits}", fitting=calls)
 
 
 def _device_key(group: Group) -> tuple[str, str | None]:

@@ -104,11 +104,17 @@ class Ambiguous:
 
 @dataclass(frozen=True)
 class Unmatched:
-    """A measured kernel that none of the workspace fits; `is_named` where one has its name."""
+    """A measured kernel that none of the workspace fits.
+
+    `is_named` where one has its name, `is_of_call` where the trace names the call.  `fitting` are
+    calls that no file has and that would fit.
+    """
 
     group: Group
     reason: str
     is_named: bool = False
+    is_of_call: bool = False
+    fitting: tuple[str, ...] = ()
 
 
 Outcome: TypeAlias = Match | Ambiguous | Unmatched
@@ -136,6 +142,16 @@ class Matcher:
         for kernel in unanalysed:
             for name in kernel.names:
                 self._unanalysed.setdefault(name, []).append(kernel)
+
+    def named_as(self, group: Group) -> list[Candidate]:
+        """The analysed kernels that have the name of `group`."""
+        names = () if group.identity is None else readings(group.identity.name)
+        return [
+            candidate
+            for reading in names
+            for candidate in self._named.get(reading.function, ())
+            if candidate.report.name == reading.function
+        ]
 
     def match(self, group: Group) -> Outcome:
         """The kernel that `group` measures, or why none is chosen."""
@@ -189,10 +205,10 @@ class Matcher:
         if named:
             known = ", ".join(item.report.call for item in named[:_MOST_NAMED])
             reason = f"it was called as {call}, which --call gives; analysed: {known}"
-            return Unmatched(group, reason, True)
+            return Unmatched(group, reason, True, True)
         unknown = self._unanalysed.get(name, ())
         if unknown:
-            return Unmatched(group, unknown[0].title, True)
+            return Unmatched(group, unknown[0].title, True, True)
         return Unmatched(group, f"no kernel {name} in the files")
 
 
