@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 from tirlens.measured.csv_rows import csv_rows, fields_of
 from tirlens.measured.numbers import number_of, seconds_of
@@ -150,55 +151,85 @@ def _with_labels(record: Record, label_of: Mapping[str, str]) -> Record:
     return replace(record, counters=counters)
 
 
-def _execution(row: _Row, position: Position) -> Record:
-    """A dispatch of a kernel, with or without counters."""
+class _Launch(NamedTuple):
+    """What all executions of one launch configuration have in common."""
+
+    name: str
+    kind: OperationKind
+    device: str | None
+    stream: str | None
+    grid: tuple[int, int, int] | None
+    block: tuple[int, int, int] | None
+    shared_bytes: int | None
+    registers: int | None
+    attributes: Mapping[str, str]
+
+
+_LAUNCH_COLUMNS = (
+    "kernelname", "agentid", "gpuid", "streamid", "queueid", "workgroupsizex", "workgroupsizey",
+    "workgroupsizez", "gridsizex", "gridsizey", "gridsizez", "gridsize", "grd", "workgroupsize",
+    "wgr", "ldsblocksize", "groupsegmentsize", "lds", "vgprcount", "archvgpr", "vgpr",
+    "scratchsize", "privatesegmentsize", "scr",
+)  # fmt: skip
+
+
+@lru_cache(4096)
+def _launch(cells: tuple[str, ...]) -> _Launch:
+    """The launch of a row with these cells of `_LAUNCH_COLUMNS`."""
+    row: dict[str, str] = dict(zip(_LAUNCH_COLUMNS, cells, strict=True))
     name = _DESCRIPTOR.sub("", row["kernelname"])
     block = _triple(row, "workgroupsize")
     threads = _triple(row, "gridsize")
-    begin, end = _first(row, "starttimestamp", "beginns"), _first(row, "endtimestamp", "endns")
+    grid = None
+    if block is not None and threads is not None:
+        # rocprofv3 states grids in threads.
+        x, y, z = (-(-count // size) for count, size in zip(threads, block, strict=True))
+        grid = x, y, z
     attributes = {
-        label: value
-        for label, value in (
-            (
-                "dispatch",
-                "/".join(_first(row, key) for key in ("agentid", "dispatchid") if key in row),
-            ),
-            ("threads", _first(row, "gridsize", "grd")),
-            ("threads of a block", _first(row, "workgroupsize", "wgr")),
-            ("scratch bytes of a thread", _first(row, "scratchsize", "privatesegmentsize", "scr")),
-        )
-        if value
+        "threads": _first(row, "gridsize", "grd"),
+        "threads of a block": _first(row, "workgroupsize", "wgr"),
+        "scratch bytes of a thread": _first(row, "scratchsize", "privatesegmentsize", "scr"),
     }
-    counters: dict[str, float] = {}
+    return _Launch(
+        name,
+        "collective" if _COLLECTIVE.match(name) else "kernel",
+        _agent(_first(row, "agentid", "gpuid")),
+        _first(row, "streamid", "queueid") or None,
+        grid,
+        block,
+        _count(_first(row, "ldsblocksize", "groupsegmentsize", "lds")),
+        _count(_first(row, "vgprcount", "archvgpr", "vgpr")),
+        {label: value for label, value in attributes.items() if value},
+    )
+
+
+def _execution(row: _Row, position: Position) -> Record:
+    """A dispatch of a kernel, with or without counters."""
+    launch = _launch(tuple(row.get(column, "") for column in _LAUNCH_COLUMNS))
+    begin, end = _first(row, "starttimestamp", "beginns"), _first(row, "endtimestamp", "endns")
+    attributes, counters = launch.attributes, dict[str, float]()
     if "countername" in row:
-        attributes["counter"] = row["countername"]
-        attributes.setdefault("dispatch", str(position.row))
+        dispatch = "/".join(row.get(key, "") for key in ("agentid", "dispatchid"))
+        attributes = {**attributes, "counter": row["countername"], "dispatch": dispatch}
         counters[row["countername"]] = number_of(row["countervalue"])
     else:
-        counters = {
-            name: number_of(value) for name, value in row.items() if name not in _KNOWN and value
-        }
+        for column in row.keys() - _KNOWN:
+            try:
+                counters[column] = number_of(row[column])
+            except ValueError:
+                attributes = {**attributes, column: row[column]}
     return Operation(
-        name,
+        launch.name,
         position,
-        kind="collective" if _COLLECTIVE.match(name) else "kernel",
-        device=_agent(_first(row, "agentid", "gpuid")),
-        stream=_first(row, "streamid", "queueid") or None,
+        kind=launch.kind,
+        device=launch.device,
+        stream=launch.stream,
         start_s=number_of(begin) * _NS if begin else None,
         time_s=_duration_s(begin, end) if begin and end else None,
-        # rocprofv3 states grids in threads.
-        grid=(
-            None
-            if block is None or threads is None
-            else (
-                -(-threads[0] // block[0]),
-                -(-threads[1] // block[1]),
-                -(-threads[2] // block[2]),
-            )
-        ),
-        block=block,
-        shared_bytes=_count(_first(row, "ldsblocksize", "groupsegmentsize", "lds")),
-        registers=_count(_first(row, "vgprcount", "archvgpr", "vgpr")),
+        grid=launch.grid,
+        block=launch.block,
+        shared_bytes=launch.shared_bytes,
+        registers=launch.registers,
         attributes=attributes,
         counters=counters,
     )
