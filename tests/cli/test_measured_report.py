@@ -240,3 +240,33 @@ def test_documented_colours(options: list[str], capsys: pytest.CaptureFixture[st
         (line,) = [line for line in out.splitlines() if "AllGather" in line]
         # Its gap is longer than 6.5 us.
         assert red in line
+
+
+def test_cores_of_a_gpu_have_a_block_of_the_grid(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of(capsys, str(SAMPLES / "nsys_export_2023.4.sqlite"))
+    # The RTX 3090 has 82 SMs, and three of the kernels one block.
+    assert sorted(int(row["Cores"]) for row in rows if row["Cores"]) == [1, 1, 1, 82]
+
+
+def test_a_trace_without_operations_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute_here(["report", str(SAMPLES / "ncu_source_page_sass.csv")]) == 0
+    assert "No operations." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "\x1b[2J\x1b]0;title\x07", "\u202eback"])
+def test_a_signpost_gives_no_orders(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "operations.csv"
+    path.write_text(
+        "OP CODE,OP TYPE,DEVICE KERNEL DURATION [ns]\n"
+        f"a,tt_dnn_device,5\n{name},signpost,\n{name},tt_dnn_device,7\n"
+    )
+    for form in ("table", "csv"):
+        options = ["--print-signposts", "--ignore-signposts", "--no-color", "--format", form]
+        assert execute_here(["report", *options, str(path)]) == 0
+        assert execute_here(["report", "--no-color", "--format", form, str(path)]) == 0
+        assert execute_here(["report", "--signpost", "\x1b[31m", str(path)]) == 2
+        out, err = capsys.readouterr()
+        assert not set("\x1b\x07\u202e") & set(out + err)
+        assert form == "table" or ",=cmd" not in out

@@ -11,6 +11,7 @@ from tirlens.cli.errors import UsageError
 from tirlens.cli.option_parser import parse
 from tirlens.cli.warm.client import execute_warm
 from tirlens.collector import scan_new_objects_only
+from tirlens.ide.escaping import visible
 
 __all__ = ["execute_here", "main"]
 
@@ -42,7 +43,8 @@ def execute_here(argv: Sequence[str]) -> int:
             check_arguments(arguments)
         return int(command.execute(arguments))
     except UsageError as error:
-        print(f"tirlens: {error}", file=sys.stderr)
+        # It may quote a file.
+        print(f"tirlens: {visible(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("tirlens: interrupted", file=sys.stderr)

@@ -58,6 +58,9 @@ _COLORS_BY_CATEGORY = {
 
 def show(report: MeasuredReport, arguments: argparse.Namespace, out: Console) -> None:
     """Print the table and its sum."""
+    if not report.lines:
+        out.print("No operations.")
+        return
     cells = [_cells(line, report, arguments.raw_op_codes) for line in report.lines]
     widths = _widths(cells, out)
     header = _layout({name: name for name in widths}, widths)

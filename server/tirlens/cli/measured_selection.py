@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from tirlens.hardware import Device, DeviceError
 from tirlens.hardware import load as load_device
 from tirlens.ide import labels
 from tirlens.measured import merging
-from tirlens.measured.peaks import Peaks, devices_by_name, peaks_of
+from tirlens.measured.peaks import devices_by_name, peaks_of
 from tirlens.measured.performance import Performance, performances, with_shares
 from tirlens.measured.records import Operation, Signpost
 from tirlens.measured.report import Line, MeasuredReport
@@ -36,9 +37,11 @@ def select(
     """
     notes: list[str] = []
     sections = [section_of(trace, arguments, notes) for trace in traces]
-    find_peaks = _peaks(traces, arguments, notes)
+    find_device = _device_finder(traces, arguments, notes)
     operations = [
-        _with_active_experts(operation, arguments.active_experts)
+        _with_cores(
+            _with_active_experts(operation, arguments.active_experts), find_device(operation)
+        )
         for section in sections
         for operation in section.operations
     ]
@@ -49,7 +52,7 @@ def select(
     has_devices_apart = False
     unmerged: tuple[Performance, ...] | None = None
     if is_merged:
-        unmerged = performances((operation, find_peaks(operation)) for operation in operations)
+        unmerged = _performances(operations, find_device)
         merged = merging.merge(operations)
         operations, begins = list(merged.operations), merged.begins
         notes += _merging_notes(merged)
@@ -61,7 +64,7 @@ def select(
                 f"{len(devices)} devices execute different operations and are apart; "
                 "--merge-devices merges them"
             )
-    rows = performances((operation, find_peaks(operation)) for operation in operations)
+    rows = _performances(operations, find_device)
     lines: list[Line] = list(rows)
     if arguments.print_signposts:
         lines = list(_with_signposts(rows, begins, sections))
@@ -92,6 +95,19 @@ def _without_begin(row: Performance) -> Performance:
     return replace(row, operation=replace(row.operation, device=None, start_s=None))
 
 
+def _performances(
+    operations: Iterable[Operation], find_device: Callable[[Operation], Device | None]
+) -> tuple[Performance, ...]:
+    return performances((each, peaks_of(each, find_device(each))) for each in operations)
+
+
+def _with_cores(operation: Operation, device: Device | None) -> Operation:
+    """A launch on a GPU with the SMs that have one of its blocks."""
+    if operation.cores is not None or operation.grid is None or device is None:
+        return operation
+    return replace(operation, cores=min(math.prod(operation.grid), device.sm_count) or None)
+
+
 def _is_of_host(line: Line) -> bool:
     return isinstance(line, Performance) and line.operation.kind == "host"
 
@@ -120,13 +136,13 @@ def section_of(trace: Trace, arguments: argparse.Namespace, notes: list[str]) ->
     return section
 
 
-def _peaks(
+def _device_finder(
     traces: Sequence[Trace], arguments: argparse.Namespace, notes: list[str]
-) -> Callable[[Operation], Peaks]:
-    """The peaks of the device that an operation ran on."""
+) -> Callable[[Operation], Device | None]:
+    """The device that an operation ran on, as the option or its trace names it."""
     if arguments.device:
         device = _device(arguments.device[-1])
-        return lambda operation: peaks_of(operation, device)
+        return lambda operation: device
     by_file: dict[str, dict[str | None, Device]] = {}
     for trace in traces:
         found = dict(devices_by_name(trace.devices))
@@ -141,12 +157,12 @@ def _peaks(
                 "--device ID chooses another"
             )
 
-    def find(operation: Operation) -> Peaks:
+    def find(operation: Operation) -> Device | None:
         devices = by_file.get(operation.position.path, {})
         device = devices.get(operation.device)
-        if device is None and len(set(map(id, devices.values()))) == 1:
-            device = next(iter(devices.values()))
-        return peaks_of(operation, device)
+        if device is None and len({each.id for each in devices.values()}) == 1:
+            return next(iter(devices.values()))
+        return device
 
     return find
 
