@@ -205,6 +205,17 @@ def test_a_locale_with_decimal_commas(read, thousand: str) -> None:
     assert operation.counters["sm__x.avg"] == {"0,25": 0.25, "1.234.567,50": 1234567.5}[thousand]
 
 
+def test_text_like_a_number_of_another_locale_changes_no_number(read) -> None:
+    records = read(
+        DETAILS
+        + row("gpu__time_duration.sum", "usecond", "12.50", kernel="3,5")
+        + row("sm__x.avg", "", "1,234", kernel="3,5")
+    )
+    (operation,) = only(Operation, records)
+    assert operation.time_s == pytest.approx(12.5e-6)
+    assert operation.counters["sm__x.avg"] == 1234
+
+
 SASS = "sm__sass_thread_inst_executed_op_"
 
 

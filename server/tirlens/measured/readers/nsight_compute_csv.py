@@ -29,6 +29,8 @@ _NOT_MEASURED = {"", "n/a", "nan", "no data", "-"}
 _DECIMAL_COMMA = re.compile(
     r'"-?(?:\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d+,(?:\d{1,2}|\d{4,}))"'
 )
+# And those that only one with decimal points writes; compute capabilities have one decimal.
+_DECIMAL_POINT = re.compile(r'"-?(?:\d{1,3}(?:,\d{3})+\.\d+|\d+\.(?:\d{2}|\d{4,}))"')
 _DIMENSIONS = re.compile(r"\(?\s*(\d+)\s*[,;]\s*(\d+)\s*[,;]\s*(\d+)\s*\)?$")
 
 
@@ -85,7 +87,10 @@ class NsightComputeCsv:
 
     def records(self, trace: TraceFile) -> Iterator[Record]:
         """The operations in the order of the file, and a device before its first operation."""
-        decimal_comma = _DECIMAL_COMMA.search(trace.head_text) is not None
+        # Text in a cell may look like the other locale's number.
+        decimal_comma = bool(
+            _DECIMAL_COMMA.search(trace.head_text) and not _DECIMAL_POINT.search(trace.head_text)
+        )
         with trace.text() as file:
             yield from _Reading(decimal_comma).records(csv_rows(trace, file))
 

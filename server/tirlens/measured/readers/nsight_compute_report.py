@@ -24,8 +24,8 @@ _COMPRESSED = b"\x28\xb5\x2f\xfd"
 _WITH_NCU = "ncu --import FILE --csv --page raw prints it as CSV, which is read"
 _VERSION = 7
 _TIME = re.compile(r"gpu__time_|\w+_time$")
-_HEADER_BYTES = 64 << 20
-_ENTRY_BYTES = 256 << 20
+_HEADER_BYTES = 16 << 20
+_ENTRY_BYTES = 64 << 20
 _PART_BYTES = 1 << 20
 
 
