@@ -93,3 +93,12 @@ def test_percentiles_give_the_deviation_of_a_normal_distribution() -> None:
 def test_equal_times_without_any_deviation() -> None:
     assert is_beyond_spread(Sample(3, 1.0, 0.0, "runs"), Sample(3, 1.0, 0.0, "runs")) is False
     assert is_beyond_spread(Sample(3, 1.0, 0.0, "runs"), Sample(3, 1.1, 0.0, "runs")) is True
+
+
+def test_one_run_a_side_knows_no_difference_below_one_percent() -> None:
+    before, now = (Sample(10_000, mean_s, 1e-6, "executions") for mean_s in (1e-3, 1.005e-3))
+    assert probability_of_chance(before, now) == pytest.approx(0.0, abs=1e-9)
+    assert is_beyond_spread(before, now) is False
+    assert is_beyond_spread(before, Sample(10_000, 1.02e-3, 1e-6, "executions")) is True
+    runs = [Sample(5, mean_s, 1e-6, "runs") for mean_s in (1e-3, 1.005e-3)]
+    assert is_beyond_spread(*runs) is True

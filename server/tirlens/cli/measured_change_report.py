@@ -24,7 +24,12 @@ from tirlens.ide.escaping import code, csv_cell, prose
 from tirlens.ide.measured_page import comparison_document
 from tirlens.measured.comparison import Comparison, OperationChange, Side, Totals
 from tirlens.measured.records import Operation, Position, Tensor
-from tirlens.measured.significance import CHANCE, Sample, probability_of_chance
+from tirlens.measured.significance import (
+    CHANCE,
+    LEAST_BETWEEN_RUNS,
+    Sample,
+    probability_of_chance,
+)
 from tirlens_worker.facts import Span
 
 #: Tables leave out operations below this share of the time of both runs; data has all.
@@ -170,9 +175,12 @@ class MeasuredChangeReport:
         said = " and ".join(words for word, words in _SPREADS.items() if word in sources)
         if not said:
             return "Spread: not known, each side has one execution of each operation."
+        least = ""
+        if "runs" not in sources:
+            least = f"of at least {labels.percent(LEAST_BETWEEN_RUNS)} "
         return (
-            f"Spread: of {said}. Slower and faster are differences that chance explains with a "
-            f"probability below {labels.percent(CHANCE)} (Welch's test, one-sided)."
+            f"Spread: of {said}. Slower and faster are differences {least}that chance explains "
+            f"with a probability below {labels.percent(CHANCE)} (Welch's test, one-sided)."
         )
 
     @property

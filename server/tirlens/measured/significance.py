@@ -19,6 +19,10 @@ SpreadSource = Literal["runs", "executions", "percentiles", "extremes"]
 #: The probability that a growth by chance alone is taken for one, for each operation.
 CHANCE = 0.01
 
+#: A smaller part of the time is not known to differ where each side is one run: many executions
+#: make their own spread arbitrarily small, and not that from one run to the next.
+LEAST_BETWEEN_RUNS = 0.01
+
 #: Between the 10th and the 90th percentile of a normal distribution, in deviations.
 _DEVIATIONS_P10_TO_P90 = 2.5631
 
@@ -105,10 +109,16 @@ def probability_of_chance(before: Sample, now: Sample) -> float | None:
 def is_beyond_spread(before: Sample, now: Sample) -> bool | None:
     """Whether chance explains the difference with a probability of less than `CHANCE`.
 
-    None where the spread of a side is not known.
+    Without several runs on a side it must also be `LEAST_BETWEEN_RUNS`.  None where the spread of
+    a side is not known.
     """
     probability = probability_of_chance(before, now)
-    return None if probability is None else probability < CHANCE
+    if probability is None:
+        return None
+    is_of_runs = "runs" in (before.source, now.source)
+    if not is_of_runs and abs(now.mean_s - before.mean_s) < LEAST_BETWEEN_RUNS * before.mean_s:
+        return False
+    return probability < CHANCE
 
 
 def _alone_with_runs(before: Sample, now: Sample) -> Sample | None:
