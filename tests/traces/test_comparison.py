@@ -179,3 +179,11 @@ def test_many_equal_operations_are_aligned_in_time() -> None:
     found = compare([run(layer * 19, True)], [run([*layer * 10, "x", *layer * 9], True)])
     assert time.process_time() - begin < 20
     assert described(found).count("x new") == 1
+
+
+def test_an_operation_that_is_executed_more_often_than_the_others() -> None:
+    step = ["a", "b", "b", "c"]
+    found = compare([run(step * 3)], [run([*step, "c"] * 6)])
+    assert found.usual_execution_ratio == 2
+    often = {change.operation.name: found.relative_executions(change) for change in found.changes}
+    assert often == {"a": 1, "b": 1, "c": 2}

@@ -269,10 +269,18 @@ def _differing_launch(change: OperationChange) -> str:
     return "; ".join(parts)
 
 
+def _frequency(item: MeasuredChange, report: MeasuredChangeReport) -> str:
+    """That an operation is executed more or less often than the others lead to expect."""
+    times = report.comparison.relative_executions(item.change)
+    if times is None or 0.99 < times < 1.01:
+        return ""
+    return f"executed {labels.number(times)} times as often"
+
+
 def _cells(item: MeasuredChange, report: MeasuredChangeReport) -> tuple[str, ...]:
     change = item.change
     total_s = change.total_change_s
-    why = _differing_launch(change)
+    why = "; ".join(filter(None, (_frequency(item, report), _differing_launch(change))))
     said = verdict(item, bool(report.limits))
     return (
         _launch(change.operation),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from tirlens.measured.alignment import Pair, Relation, align
@@ -132,6 +133,13 @@ class OperationChange:
         return "slower" if growth > 0 else "faster"
 
     @property
+    def execution_ratio(self) -> float | None:
+        """The executions of a run now over those before; None for a new or a gone operation."""
+        if self.before is None or self.now is None or not self.before.executions:
+            return None
+        return self.now.executions / self.before.executions
+
+    @property
     def total_change_s(self) -> float:
         """What the change adds to the time of a run."""
         before, now = self.before and self.before.total_s, self.now and self.now.total_s
@@ -174,6 +182,27 @@ class Comparison:
     def has_unknown_device(self) -> bool:
         """Whether a side does not name its device."""
         return not (self.before.devices and self.now.devices)
+
+    @cached_property
+    def usual_execution_ratio(self) -> float:
+        """The executions now over those before, of half of the time: 2 for twice as many steps."""
+        ratios = sorted(
+            (ratio, change.now.total_s or 0.0)
+            for change in self.changes
+            if change.now is not None and (ratio := change.execution_ratio) is not None
+        )
+        half_s = sum(weight for _, weight in ratios) / 2
+        sum_s = 0.0
+        for ratio, weight in ratios:
+            sum_s += weight
+            if sum_s >= half_s:
+                return ratio
+        return 1.0
+
+    def relative_executions(self, change: OperationChange) -> float | None:
+        """How often an operation is executed now, of how often it would be as the others are."""
+        ratio = change.execution_ratio
+        return None if ratio is None else ratio / self.usual_execution_ratio
 
 
 def compare(before: Sequence[Run], now: Sequence[Run]) -> Comparison:
