@@ -167,3 +167,18 @@ def test_the_page_of_two_runs(trace: Path, tmp_path: Path) -> None:
     rows = {row[0]: row for row in found["tables"][0]["rows"]}
     assert rows["sm90_xmma_gemm_bf16"][4][0] == "-20%"
     assert rows["added_kernel"][-1] == "new"
+
+
+def test_the_page_has_the_memory_of_operands_where_the_trace_says_it(
+    trace: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    for path, has_memory in ((SAMPLES / "tenstorrent_wormhole_clip.csv", True), (trace, False)):
+        main(["report", "--measured", str(path), "--html", str(page)])
+        embedded = re.search('id="data">(.*?)</script>', page.read_text(), re.DOTALL)
+        assert embedded is not None
+        stacks = {stack["name"]: stack for stack in json.loads(embedded[1])["stacks"]}
+        assert ("by operation and memory" in stacks) is has_memory
+        if has_memory:
+            parts = stacks["by operation and memory"]["parts"]
+            assert any(part["name"].startswith("Matmul (in0:") for part in parts)

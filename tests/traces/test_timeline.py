@@ -228,6 +228,7 @@ CATEGORIES = {
     "BinaryNgDeviceOperation": "elementwise",
     "elementwise_kernel<128, direct_copy_kernel_cuda(TensorIteratorBase&)::{lambda()#1}>": "copy",
     "InterleavedToShardedDeviceOperation": "copy",
+    "EmbeddingsDeviceOperation": "copy",
     "Memcpy HtoD (Pageable -> Device)": "copy",
     "void scal_kernel<float>(cublasTransposeParams<float>)": "other",
     "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevComm*)": "collective",

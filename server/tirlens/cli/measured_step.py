@@ -13,12 +13,19 @@ from rich.text import Text
 from tirlens.hardware import Device, load
 from tirlens.ide import labels
 from tirlens.ide.escaping import visible
-from tirlens.ide.measured_page import MeasuredView, measured_document, operation_table
+from tirlens.ide.measured_page import (
+    MeasuredView,
+    Stack,
+    StackPart,
+    measured_document,
+    operation_table,
+)
 from tirlens.ide.measured_page.roofline_data import MeasuredPoint
 from tirlens.ide.measured_page.table_data import short_name
 from tirlens.measured.peaks import devices_by_name
 from tirlens.measured.performance import Performance
 from tirlens.measured.report import MeasuredReport
+from tirlens.measured.stacking import stack
 from tirlens.measured.timeline import Step, step_of
 
 _MOST_GAPS = 5
@@ -165,6 +172,7 @@ def page(report: MeasuredReport, arguments: argparse.Namespace) -> str:
             origin="; ".join([*origins, *boards]),
             step=step,
             tables=[operation_table(report.rows)],
+            stacks=_memory_stacks(report),
             points=_points(report),
             device=_device(report, arguments),
             notes=[
@@ -174,6 +182,19 @@ def page(report: MeasuredReport, arguments: argparse.Namespace) -> str:
             ],
         )
     )
+
+
+def _memory_stacks(report: MeasuredReport) -> list[Stack]:
+    """The operations by the memory of their first operand, where the trace says it."""
+    if not any(row.operation.inputs and row.operation.inputs[0].memory for row in report.rows):
+        return []
+    parts = [
+        StackPart(
+            each.name, each.time.total, each.category, labels.count(each.operations, "execution")
+        )
+        for each in stack(report.rows, "memory")
+    ]
+    return [Stack("by operation and memory", parts)]
 
 
 def _points(report: MeasuredReport) -> list[MeasuredPoint]:

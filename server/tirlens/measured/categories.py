@@ -52,7 +52,7 @@ PATTERNS: tuple[tuple[Category, str], ...] = (
     (
         "copy",
         """memcpy memset copy copies [^_]*_copy cat_array concat(enate)? transpose permute reshape
-        gather scatter indexing index_(select|put|copy|add|fill|elementwise|kernel) embedding
+        gather scatter indexing index_(select|put|copy|add|fill|elementwise|kernel) embeddings?
         (un)?tilize (un)?tilize_with_[^_]+ interleaved sharded reshard pad slice clone fill im2col
         col2im repeat move reorder rearrange cache nchw_to_nhwc nhwc_to_nchw""",
     ),

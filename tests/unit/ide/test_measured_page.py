@@ -105,7 +105,10 @@ def test_the_parts_of_a_bar_are_the_whole() -> None:
     data = measured_page_data(view(layer()))
     for stack in data["stacks"]:
         assert math.isclose(sum(part["length"] for part in stack["parts"]), 1, abs_tol=1e-3)
-        assert stack["parts"][-1]["category"] == "idle" and stack["total"] == "285 us"
+    by_category, by_kernel = data["stacks"]
+    assert by_category["parts"][-1]["category"] == "idle" and by_category["total"] == "285 us"
+    # A step that mostly waits has a picture of its kernels, too.
+    assert by_kernel["parts"][-1]["category"] != "idle" and by_kernel["total"] == "255 us"
     assert [stack["name"] for stack in data["stacks"]] == ["by category", "by kernel"]
 
 

@@ -144,7 +144,7 @@ def _category(step: Step, found: CategoryTime) -> dict[str, Any]:
 
 
 def _stacks(step: Step) -> list[Stack]:
-    """The bars by category and by kernel; with a clock they have the idle time, too."""
+    """The bars by category, with the idle time, and by kernel, which are of the busy time."""
     has_clock = step.wall_s is not None
 
     def part(found: KernelTime | CategoryTime, name: str) -> StackPart:
@@ -156,7 +156,7 @@ def _stacks(step: Step) -> list[Stack]:
     idle = [StackPart("idle", step.idle_s, "idle")] if step.idle_s else []
     return [
         Stack("by category", [*(part(one, one.category) for one in step.categories), *idle]),
-        Stack("by kernel", [*(part(one, one.name) for one in step.kernels), *idle]),
+        Stack("by kernel", [part(one, one.name) for one in step.kernels]),
     ]
 
 
