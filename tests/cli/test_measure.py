@@ -18,6 +18,7 @@ from tirlens.cli import counters, main
 from tirlens.cli.errors import UsageError
 from tirlens.cli.measure import sweep_calls
 from tirlens.cli.measured_table import COLUMNS, append, check
+from tirlens.measured.stored_times import read_stored
 
 NCU = (Path(__file__).parent / "data" / "ncu.csv").read_text(encoding="utf-8")
 SERVER = Path(__file__).parents[2] / "server"
@@ -114,6 +115,16 @@ def test_a_table_of_other_columns_is_left_alone(tmp_path: Path) -> None:
     assert table.read_text(encoding="utf-8") == "a,b\n1,2\n"
 
 
+def test_a_file_of_times_that_is_none_is_left_alone(measure: Any, tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(CPU, encoding="utf-8")
+    stored = tmp_path / "tirlens-measured.toml"
+    stored.write_text("<<<<<<< HEAD\n")
+    status, _, err = measure(tmp_path / "kernels.py", "--record")
+    assert status == 2
+    assert "not a TOML file" in err
+    assert stored.read_text() == "<<<<<<< HEAD\n"
+
+
 def test_a_table_is_checked_without_making_one(tmp_path: Path) -> None:
     check(tmp_path / "table.csv")
     assert not (tmp_path / "table.csv").exists()
@@ -208,8 +219,17 @@ def test_a_kernel_that_crashes_costs_no_other(
     path.write_text(CRASHES, encoding="utf-8")
     status, out, err = measure(
         path, "--python", tvm_python, "--call", "copy(n=1000)", "--sweep", f"first=0,{1 << 40},8",
-        "--append", table, "--format", "json",
+        "--append", table, "--format", "json", "--record",
     )  # fmt: skip
+    stored, problems = read_stored(tmp_path / "tirlens-measured.toml")
+    assert not problems
+    measured = {row["call"]: row for row in json.loads(out)["measurements"]}
+    assert {one.call for one in stored} == measured.keys()
+    for one in stored:
+        row = measured[one.call]
+        assert (one.file, one.tool, one.samples) == (path.name, "tirlens measure", row["samples"])
+        assert one.time_s == pytest.approx(row["measured_s"], rel=1e-3)
+        assert (one.device_id, one.board) == (row["model_device"], row["measured_device"])
     assert status == 1
     assert [row["call"] for row in json.loads(out)["measurements"]] == [
         "copy(n=1000, first=0)",

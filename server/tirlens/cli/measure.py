@@ -55,7 +55,10 @@ def execute(arguments: argparse.Namespace) -> int:
         check(Path(arguments.append))
     measurements: list[Measurement] = []
     status = 0
-    for path in file_analysis.paths_of(arguments.files):
+    paths = file_analysis.paths_of(arguments.files)
+    if arguments.record is not None:
+        recorder(arguments.record).check(paths)
+    for path in paths:
         file = _File(path, arguments, options)
         for measurement in file.measurements():
             measurements.append(measurement)

@@ -27,6 +27,18 @@ class Recorder:
 
     target: Path | None = None
 
+    def check(self, paths: Sequence[Path]) -> None:
+        """Raise if the times of kernels of `paths` cannot be added, before any is measured.
+
+        Raises
+        ------
+        UsageError
+            A file of times that is there cannot be read.
+        """
+        for target in {self.target or stored_path(path) for path in paths}:
+            if target.exists():
+                self._store(target, ())
+
     def record(self, path: Path, entry: StoredTime) -> None:
         """Store an entry of a kernel of the file `path`.
 
@@ -46,11 +58,14 @@ class Recorder:
             entry = replace(entry, file=Path(relative).as_posix())
             files.setdefault(target, []).append(entry)
         for target, found in files.items():
-            try:
-                store(target, found)
-            except StoredTimesError as error:
-                raise UsageError(str(error)) from error
+            self._store(target, found)
         return list(files)
+
+    def _store(self, target: Path, entries: Sequence[StoredTime]) -> None:
+        try:
+            store(target, entries)
+        except StoredTimesError as error:
+            raise UsageError(str(error)) from error
 
 
 def recorder(option: str) -> Recorder:
