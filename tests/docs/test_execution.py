@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,7 +50,21 @@ from kernels.gemm import matmul
 a = torch.randn(512, 512, device="cuda", dtype=torch.float16)
 matmul(512, 512, 512)(a, a)
 """
-# What needs a GPU, minutes, or an editor at the other end.
+# Traces of the names that the pages use: of the kernel above, and samples.
+MEASURED = """\
+file,kernel,call,bindings,framework_version,measured_device,samples,measured_s
+kernels.py,matmul,"matmul(1024, 1024, 1024)",,0.1.15,NVIDIA H100 80GB HBM3,100,1.2e-05
+"""
+MEASURED_FILES = (
+    "trace.csv", "old.csv", "new.csv", "old1.csv", "old2.csv", "new1.csv", "new2.csv",
+    "old/a.csv", "new/a.csv", "main/a.csv",
+)  # fmt: skip
+SAMPLES = {
+    "ops_perf_results.csv": "tenstorrent_blackhole_20_oft.csv",
+    "step.json": "torch_cuda.json",
+    "trace.sqlite": "nsys_export_2023.4.sqlite",
+}
+# What needs a GPU, minutes, an editor at the other end, or an answer.
 _NOT_HERE = ("serve", "daemon", "measure", "completion")
 
 
@@ -77,6 +92,11 @@ def workspace(
         KERNEL.replace("(M, N, K, block_M", "(M, N=1024, K=1024, block_M")
     )
     (folder / "kernels/__init__.py").write_text("")
+    for name in MEASURED_FILES:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(MEASURED)
+    for name, sample in SAMPLES.items():
+        shutil.copy(ROOT / "tests/traces/samples" / sample, folder / name)
     (folder / "bench.py").write_text(PROGRAM)
     (folder / "pyproject.toml").write_text(f'[tool.tirlens]\npython = "{tilelang_python}"\n')
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
@@ -95,7 +115,10 @@ def _executed() -> dict[str, tuple[str, ...]]:
         if place.startswith("CONTRIBUTING"):
             continue  # Of the device that the page adds: `tests/unit/test_contributing.py`.
         is_here = (
-            words[0] not in _NOT_HERE and "--calibrate" not in words and "mine.toml" not in words
+            words[0] not in _NOT_HERE
+            and "--calibrate" not in words
+            and "mine.toml" not in words
+            and "residual.json" not in words
         )
         is_complete = not any(word.isupper() or word.startswith("[") for word in words)
         if is_here and is_complete and "pytest" not in words and "tests/examples" not in str(words):

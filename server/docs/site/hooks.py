@@ -58,6 +58,7 @@ def _filled(nav: list) -> list:
     """The navigation with generated pages in place of their marks."""
     generated = {
         "generated: advice": list(pages.rules()),
+        "generated: advice on measured operations": list(pages.rules("measured-advice")),
         "generated: devices": list(pages.devices()),
         "generated: constants": list(pages.constants()),
         "generated: project": list(MOUNTED),
@@ -78,7 +79,8 @@ def _filled(nav: list) -> list:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, the mounted documents and the assets."""
-    for path, text in {**pages.rules(), **pages.devices(), **pages.constants()}.items():
+    of_rules = {**pages.rules(), **pages.rules("measured-advice")}
+    for path, text in {**of_rules, **pages.devices(), **pages.constants()}.items():
         files.append(File.generated(config, path, content=text))
     for path, source in {**MOUNTED, **ASSETS}.items():
         files.append(File.generated(config, path, abs_src_path=str(source)))

@@ -17,7 +17,11 @@ from tirlens.ide import labels
 from tirlens.model.constants import KINDS, Constant, all_constants
 
 SERVER = Path(__file__).resolve().parents[2]
-RULES = SERVER / "tirlens" / "advice" / "rules"
+# The folders of pages of rules, with the folders of their modules.
+RULES = {
+    "advice": SERVER / "tirlens" / "advice" / "rules",
+    "measured-advice": SERVER / "tirlens" / "measured" / "advice" / "rules",
+}
 LEVELS = {"dram": "DRAM", "llc": "last-level cache", "l2": "L2"}
 # The folders of the model, in the order of its stages.
 STAGES = {
@@ -38,27 +42,27 @@ STAGES = {
 # What a page shows elsewhere than in its table of single numbers.
 SHOWN_APART = frozenset(
     {"id", "name", "vendor", "kind", "arch", "features", "aliases", "caveats", "sources"}
-    | {"peaks", *LEVELS}
+    | {"peaks", "fidelities", *LEVELS}
 )
 
 
 @cache
-def rules() -> Mapping[str, str]:
+def rules(kind: str = "advice") -> Mapping[str, str]:
     """The page of each advice rule by its path: the docstring of the rule, under its name."""
     found: dict[str, str] = {}
-    for path, name, summary, body in _rules():
-        source = f"../../tirlens/advice/rules/{path.name}"
+    for path, name, summary, body in _rules(kind):
+        source = f"../../{path.relative_to(SERVER).as_posix()}"
         sections = re.sub(r"^(.+)\n-+$", r"## \1", body, flags=re.MULTILINE)
-        found[f"advice/{name}.md"] = (
+        found[f"{kind}/{name}.md"] = (
             f"# {name}\n\n{_sentence(summary)}\n\n{sections}\n\n"
             f"[Source of the rule]({source}){{ .md-button }}\n"
         )
     return found
 
 
-def _rules() -> Iterable[tuple[Path, str, str, str]]:
+def _rules(kind: str) -> Iterable[tuple[Path, str, str, str]]:
     """File, name, summary and the rest of the docstring of each rule."""
-    for path in sorted(RULES.glob("[!_]*.py")):
+    for path in sorted(RULES[kind].glob("[!_]*.py")):
         module = ast.parse(path.read_text(encoding="utf-8"))
         text = inspect.cleandoc(ast.get_docstring(module) or "")
         head, _, body = text.partition("\n\n")
@@ -66,10 +70,11 @@ def _rules() -> Iterable[tuple[Path, str, str, str]]:
         yield path, name, summary, body
 
 
-def table_of_rules() -> str:
+def table_of_rules(kind: str = "advice") -> str:
     """Every rule with its summary, as links to the pages."""
     rows = [
-        f"| [{name}](advice/{name}.md) | {_sentence(summary)} |" for _, name, summary, _ in _rules()
+        f"| [{name}]({kind}/{name}.md) | {_sentence(summary)} |"
+        for _, name, summary, _ in _rules(kind)
     ]
     return "\n".join(["| rule | what it finds |", "|---|---|", *rows])
 
@@ -159,6 +164,7 @@ def _constant_row(entry: Constant) -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "<!-- table of rules -->": table_of_rules,
+    "<!-- table of rules on measured operations -->": lambda: table_of_rules("measured-advice"),
     "<!-- table of devices -->": table_of_devices,
 }
 
@@ -202,6 +208,8 @@ def device_page(device: Device) -> str:
         lines += ["!!! warning", f"    `{doubt.key}`: {_escaped(doubt.message)}", ""]
     lines += ["## Memory", "", *_memory(device, sources), ""]
     lines += ["## Arithmetic", "", *_arithmetic(device, sources), ""]
+    if device.fidelities:
+        lines += ["## Math fidelities", "", *_fidelities(device, sources), ""]
     lines += ["## Limits and other numbers", "", *_others(device, sources), ""]
     if sources.texts:
         lines += ["## Sources", ""]
@@ -246,6 +254,22 @@ def _arithmetic(device: Device, sources: _Sources) -> list[str]:
             f"| {peak.flop_per_s / device.sm_count / clock_hz:.4g} "
             f"| {labels.quantity(clock_hz, 'Hz')} | {sources.mark(*given)} |"
         )
+    return lines
+
+
+def _fidelities(device: Device, sources: _Sources) -> list[str]:
+    lines = [
+        "| math fidelity | class | data sheet | sustained | default | source |",
+        "|---|---|--:|--:|---|---|",
+    ]
+    for fidelity, rates in device.fidelities.items():
+        for name, peak in rates.items():
+            given = [f"fidelities.{fidelity}.{name}.{one.name}" for one in fields(peak)]
+            lines.append(
+                f"| {fidelity} | `{name}` | {labels.rate(peak.flop_per_s, 'FLOP')} "
+                f"| {_sustained(peak.flop_per_s, peak.sustained_fraction, 'FLOP')} "
+                f"| {'yes' if device.peaks.get(name) == peak else ''} | {sources.mark(*given)} |"
+            )
     return lines
 
 
