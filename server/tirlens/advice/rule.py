@@ -53,12 +53,17 @@ class Question:
     @cached_property
     def leaves(self) -> tuple[StatementCost, ...]:
         """The statements with their memory requests; empty where the facts have no counts."""
-        return () if self._workload is None else tuple(leaves_of(self._workload.tree))
+        return self._leaves(self._workload)
 
     def leaves_of(self, facts: KernelFacts) -> tuple[StatementCost, ...]:
         """The same of changed facts."""
         workload = workload_of(facts, self.bindings)
-        return () if workload is None else tuple(leaves_of(workload.tree))
+        return self._leaves(workload)
+
+    def _leaves(self, workload: Workload | None) -> tuple[StatementCost, ...]:
+        if workload is None:
+            return ()
+        return tuple(leaves_of(workload.with_warps_of(self.device.limits.warp_size).tree))
 
     def mappings_of(self, array: Buffer) -> tuple[ThreadMapping, ...] | None:
         """The thread mappings of the statements that access `array`, in whichever shape it has.
@@ -68,8 +73,7 @@ class Question:
         known = self._workload
         if known is None:
             return None
-        leaves = leaves_of(known.tree)
-        return map_array_accesses(leaves, array, known.buffers, known.facts.framework)
+        return map_array_accesses(self.leaves, array, known.buffers, known.facts.framework)
 
     def saving_s(self, facts: KernelFacts, part: Loop | Statement | None = None) -> float | None:
         """Seconds that `facts` would save; None where either time is unknown or it cannot run.

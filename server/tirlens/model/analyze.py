@@ -175,6 +175,8 @@ def _analyze_workload(
     negative = _negative_array(workload)
     if negative is not None:
         return report.replace(status="error", message=f"an array of this kernel is {negative}")
+    if device.kind == "gpu":
+        workload = workload.with_warps_of(device.limits.warp_size)
     leaves = leaves_of(workload.tree)
     noted = {caveat.function for caveat in workload.facts.caveats}
     report = add_counts(report, leaves, noted)

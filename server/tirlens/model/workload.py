@@ -18,6 +18,7 @@ from .counting.kernel_counts import Counts
 from .gpu.compiler import compile_statements
 from .gpu.mapping import map_threads
 from .gpu.memory.global_accesses import GlobalAccesses, find_global_accesses
+from .tree.context import WARP
 from .tree.node import CostNode, leaves_of
 from .tree.transfer import have_same_statements, transfer_costs
 
@@ -32,6 +33,21 @@ class Workload:
 
     counted: KernelCounts
     base: Workload | None = field(default=None, repr=False, compare=False)
+    warp_size: int = WARP
+
+    def with_warps_of(self, threads: int) -> Workload:
+        """The workload on a device with warps of so many `threads`."""
+        if threads == self.warp_size:
+            return self
+        found = self._by_warp_size.get(threads)
+        if found is None:
+            base = self.base and self.base.with_warps_of(threads)
+            found = self._by_warp_size[threads] = Workload(self.counted, base, threads)
+        return found
+
+    @cached_property
+    def _by_warp_size(self) -> dict[int, Workload]:
+        return {}
 
     @property
     def facts(self) -> KernelFacts:
@@ -63,11 +79,13 @@ class Workload:
         """The kernel as a tree of cost nodes with their thread mappings and instructions."""
         base = self._shared_base
         if base is None:
-            nodes = map_threads(self.facts, self.counts, self.counted.bindings, self.buffers)
+            nodes = map_threads(
+                self.facts, self.counts, self.counted.bindings, self.buffers, self.warp_size
+            )
             return compile_statements(nodes, self.facts, self.buffers)
         if base.facts.body is self.facts.body:
             return base.tree
-        return transfer_costs(base.tree, self.counts, self.counted.bindings)
+        return transfer_costs(base.tree, self.counts, self.counted.bindings, self.warp_size)
 
     @cached_property
     def global_accesses(self) -> GlobalAccesses:
@@ -102,7 +120,7 @@ class Workload:
         counted = transfer_counts(self.counted, facts, bindings)
         if counted is None or counted is self.counted:
             return None if counted is None else self
-        return Workload(counted, self)
+        return Workload(counted, self, self.warp_size)
 
 
 def count_workload(facts: KernelFacts, bindings: Mapping[str, int]) -> Workload:

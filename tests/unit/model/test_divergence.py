@@ -193,3 +193,42 @@ def test_warps_of_a_block_of_two_axes() -> None:
         ]
         found = find_activity(context.under_condition(condition), 256)
         assert found.lanes == len(executed) / len(set(executed))
+
+
+def notes(*body: Node, bindings: dict[str, int] | None = None) -> list[str]:
+    report = analyze(kernel(*body), DEVICE, bindings)
+    return [note.message for note in report.caveats if "depend" in note.message]
+
+
+DATA: Expr = (">", ("load", "x", ("+", ("*", "bx", 256), "tx")), 0)
+OWN: Expr = (">", ("load", "v", 0), 0)
+OF_BLOCK: Expr = (">", ("load", "x", "bx"), 0)
+UNKNOWN: Expr = ("opaque", "f(tx)", "tx")
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_of_lane"), [(DATA, True), (OWN, True), (OF_BLOCK, False), (UNKNOWN, True)]
+)
+def test_what_is_assumed_of_lanes_at_a_branch_on_data(condition: Expr, is_of_lane: bool) -> None:
+    (one_side,) = notes(Branch(condition, (loop(),)))
+    assert ("where any of its lanes does" in one_side) == is_of_lane
+    (two_sides,) = notes(Branch(condition, (loop(500),), (loop(300),)))
+    assert ("take the time of both" in two_sides) == is_of_lane
+    assert "assumed" in two_sides or not is_of_lane
+
+
+def test_the_branch_of_a_tile_is_taken_by_lanes() -> None:
+    read = ("load", "x", ("+", ("*", "bx", 256), "i"))
+    store = Store("x = 0", (), (Access("x", "write", (("+", ("*", "bx", 256), "i"),)),), "block")
+    branch = Branch((">", read, 0), (store,))
+    (text,) = notes(Loop("parallel", "i", 0, 256, (branch,)))
+    assert "where any of its lanes does" in text
+
+
+@pytest.mark.parametrize(
+    ("length", "is_of_lane"),
+    [(("load", "x", ("+", ("*", "bx", 256), "tx")), True), (("load", "x", "bx"), False)],
+)
+def test_what_is_assumed_of_lanes_at_a_loop_over_data(length: Expr, is_of_lane: bool) -> None:
+    (text,) = notes(loop(length), bindings={"k": 16})
+    assert ("the longest of its lanes" in text) == is_of_lane

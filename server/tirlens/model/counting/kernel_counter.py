@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 
 from tirlens_counting.data_bounds import upper_bound
 from tirlens_counting.domain import Domain
@@ -33,6 +34,7 @@ from tirlens_counting.intervals import largest_value
 from tirlens_worker.facts import Branch, Caveat, Expr, Let, Loop, Node, Span, Statement, While
 
 from ..dtypes import byte_count
+from . import lane_divergence
 from .array_bounds import accesses_outside
 from .data_conditions import data_limit, executed_shares
 from .data_extents import estimate_length, estimate_trips
@@ -194,7 +196,9 @@ class KernelCounter(StatementCounter):
             return extent
         text = to_text(extent)
         if node.var in self.bindings:
-            self._note(f"{text} trips of {node.var} depend on data: bound explicitly", node.sites)
+            lanes = lane_divergence.TRIPS if self._differs_between_lanes(extent) else ""
+            how = f"bound explicitly{lanes}"
+            self._note(f"{text} trips of {node.var} depend on data: {how}", node.sites)
             return self.bindings[node.var]
         bound = upper_bound(extent)
         if bound is not None:
@@ -215,6 +219,7 @@ class KernelCounter(StatementCounter):
         how = f"bind {node.var} to a number"
         if once is not None:
             how = f"counted as {once.trips}, which traverse {once.buffer} once; {how} to change it"
+            how += lane_divergence.TRIPS if self._differs_between_lanes(extent) else ""
         self._note(f"{text} trips of {node.var} depend on data: {how}", node.sites)
         return extent if once is None else once.trips
 
@@ -236,8 +241,13 @@ class KernelCounter(StatementCounter):
             for part in conjuncts(condition):
                 self._limited_bodies.setdefault(data_limit(part), []).append(then)
             refused = bool(orelse) and is_costlier(orelse, then)
+            divergence = lane_divergence.TWO_SIDES if orelse else lane_divergence.ONE_SIDE
             self._note_data_branch(
-                condition, scope.domain, cost_range(then, orelse), refused, node.sites
+                condition,
+                scope.domain,
+                (cost_range(then, orelse), divergence),
+                refused,
+                node.sites,
             )
             # One side runs: the costlier one is counted, the other is not.
             if refused:
@@ -251,16 +261,33 @@ class KernelCounter(StatementCounter):
         return NodeCount(node, None, executions, children=then + orelse)
 
     def _note_data_branch(
-        self, condition: Expr, domain: Domain, costs: str, refused: bool, sites: Sequence[Span]
+        self,
+        condition: Expr,
+        domain: Domain,
+        costs: tuple[str, str],
+        refused: bool,
+        sites: Sequence[Span],
     ) -> None:
-        """Add a caveat: how the sides of a data-dependent branch are counted, and their costs."""
+        """Add a caveat: how the sides of a data-dependent branch are counted, and their costs.
+
+        `costs` are the range of counts, and the time where lanes of a warp differ.
+        """
+        counted, divergence = costs
         for part in conjuncts(condition):
             if self._depends_on_data(part, domain):
                 how = (
                     "counted as never holding" if refused else self._assumed_domain(part, domain)[2]
                 )
-                either_way = f" ({costs}, if it never or always holds)" if costs else ""
-                self._note(f"{to_text(part)} depends on data: {how}{either_way}", sites)
+                either_way = f" ({counted}, if it never or always holds)" if counted else ""
+                lanes = divergence if self._differs_between_lanes(part) else ""
+                self._note(f"{to_text(part)} depends on data: {how}{either_way}{lanes}", sites)
+
+    def _differs_between_lanes(self, expr: Expr) -> bool:
+        return lane_divergence.differs_between_lanes(expr, self._lanes, self.buffers)
+
+    @cached_property
+    def _lanes(self) -> frozenset[str]:
+        return lane_divergence.lane_variables(self.facts)
 
     def _count_while(self, node: While, scope: CountingScope, by_block: bool) -> NodeCount:
         self._while_loops += 1

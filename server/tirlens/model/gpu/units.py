@@ -110,7 +110,8 @@ def unit_busy_times(item: StatementCost, device: Device) -> dict[str, float]:
     issued = 0.0
     arith = item.arith
     # An instruction of one lane takes as long as one of a full warp.
-    whole = WARP / item.lanes
+    warp = item.context.warp_size
+    whole = warp / item.lanes
     for name, flop in arith.flop_by_class.items():
         if name.startswith("tensor."):
             # A matrix instruction with few rows leaves a part of the tensor core idle.
@@ -132,9 +133,9 @@ def unit_busy_times(item: StatementCost, device: Device) -> dict[str, float]:
         elif unit == "shuffle":
             _add(out, "shared", instructions / (WARP * device.sm_count * device.clock_hz))
     requests = leaf_requests(item, device)
-    issued += requests.instructions * WARP + item.skipped_instructions
+    issued += requests.instructions * warp + item.skipped_instructions
     integers = (
-        item.index_instructions * requests.max_instructions * WARP + item.predicate_instructions
+        item.index_instructions * requests.max_instructions * warp + item.predicate_instructions
     )
     if integers:
         issued += integers
@@ -200,7 +201,7 @@ def leaf_requests(item: StatementCost, device: Device) -> LeafRequests:
         return _NO_REQUESTS
     instructions = clocks = most = 0.0
     pass_clocks = WAVEFRONT_BYTES / device.shared_bytes_per_clk_per_sm
-    least = WARP / device.load_store_lanes_per_clk_per_sm
+    least = item.context.warp_size / device.load_store_lanes_per_clk_per_sm
     requests, issued_shares = item.mapping.requests, item.mapping.issued_shares
     tile_bytes = _descriptor_operand_bytes(item)
     by_tma = item.route.copy == "tma"

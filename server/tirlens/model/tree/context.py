@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -43,7 +43,7 @@ WARP = constant(
     32,
     kind="isa",
     unit="threads",
-    meaning="Threads of a warp.",
+    meaning="Threads of a warp of NVIDIA; other devices state theirs.",
     source="PTX ISA",
 )
 WARPGROUP = constant(
@@ -104,6 +104,8 @@ class LoopContext:
         The conditions under which the statement is reached.
     path
         The sequential loops and the conditions in the order of their nesting.
+    warp_size
+        The threads of a warp of the device, 64 on CDNA.
     """
 
     loops: tuple[EnclosingLoop, ...]
@@ -111,6 +113,7 @@ class LoopContext:
     lets: Mapping[str, Expr]
     conditions: tuple[Expr, ...] = ()
     path: tuple[PathStep, ...] = ()
+    warp_size: int = WARP
 
     @cached_property
     def first_values(self) -> Mapping[str, int]:
@@ -125,12 +128,13 @@ class LoopContext:
         """The values of the thread variables in the lanes of the first warp."""
         threads = {loop.tag: loop for loop in self.loops if loop.kind == "block" and loop.tag}
         loops = [threads[tag] for tag in THREADS if tag in threads]
-        return _lanes(tuple((loop.var, loop.extent) for loop in loops if loop.extent))
+        axes = tuple((loop.var, loop.extent) for loop in loops if loop.extent)
+        return _lanes(axes, self.warp_size)
 
     @cached_property
     def first_warp_lanes(self) -> int:
         """How many threads the first warp has."""
-        return next((len(values) for values in self.first_warp.values()), WARP)
+        return next((len(values) for values in self.first_warp.values()), self.warp_size)
 
     @cached_property
     def first_warp_values(self) -> Mapping[str, Any]:
@@ -212,24 +216,24 @@ class LoopContext:
         steps = self.path
         if loop.kind not in GRID_KINDS | CONCURRENT_KINDS:
             steps = (*steps, (loop.var, self.resolve(loop.start), length))
-        return LoopContext((*self.loops, enclosing), ranges, self.lets, self.conditions, steps)
+        return replace(self, loops=(*self.loops, enclosing), ranges=ranges, path=steps)
 
     def in_while(self, name: str, trip_count: int) -> LoopContext:
         """The context inside a while loop with a mean trip count of `trip_count`."""
         enclosing = EnclosingLoop(name, "serial", trip_count)
         ranges = {**self.ranges, name: (0, max(trip_count - 1, 0))}
-        return LoopContext((*self.loops, enclosing), ranges, self.lets, self.conditions, self.path)
+        return replace(self, loops=(*self.loops, enclosing), ranges=ranges)
 
     def under_condition(self, condition: Expr) -> LoopContext:
         """The context of a side of a branch, where `condition` holds."""
         condition = self.resolve(condition)
         steps = (*self.path, ("", condition, 0))
-        return LoopContext(self.loops, self.ranges, self.lets, (*self.conditions, condition), steps)
+        return replace(self, conditions=(*self.conditions, condition), path=steps)
 
     def with_let(self, let: Let) -> LoopContext:
         """The context in which a name has a value."""
         lets = {**self.lets, let.var: substitute(let.value, self.lets)}
-        return LoopContext(self.loops, self.ranges, lets, self.conditions, self.path)
+        return replace(self, lets=lets)
 
     def resolve(self, expr: Expr) -> Expr:
         """`expr` with names replaced by their values."""
@@ -247,10 +251,12 @@ class LoopContext:
 
 
 @lru_cache(maxsize=128)
-def _lanes(axes: tuple[tuple[str, int], ...]) -> Mapping[str, npt.NDArray[np.int64]]:
+def _lanes(
+    axes: tuple[tuple[str, int], ...], warp_size: int
+) -> Mapping[str, npt.NDArray[np.int64]]:
     """Each variable, the fastest first, in the lanes of a block's first warp."""
     threads = math.prod(extent for _, extent in axes)
-    lane = np.arange(min(threads, WARP) if axes else WARP, dtype=np.int64)
+    lane = np.arange(min(threads, warp_size) if axes else warp_size, dtype=np.int64)
     values: dict[str, npt.NDArray[np.int64]] = {}
     for name, extent in axes:
         values[name] = lane % extent
@@ -258,9 +264,10 @@ def _lanes(axes: tuple[tuple[str, int], ...]) -> Mapping[str, npt.NDArray[np.int
     return values
 
 
-def kernel_context(bindings: Mapping[str, int]) -> LoopContext:
+def kernel_context(bindings: Mapping[str, int], warp_size: int = WARP) -> LoopContext:
     """The context of a kernel's body, with the values of its shape variables."""
-    return LoopContext((), {name: (value, value) for name, value in bindings.items()}, {})
+    ranges = {name: (value, value) for name, value in bindings.items()}
+    return LoopContext((), ranges, {}, warp_size=warp_size)
 
 
 def body_context(count: NodeCount, context: LoopContext) -> LoopContext:

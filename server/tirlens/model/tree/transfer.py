@@ -44,7 +44,7 @@ def have_same_statements(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
 
 
 def transfer_costs(
-    costs: Sequence[CostNode], counts: Counts, bindings: Mapping[str, int]
+    costs: Sequence[CostNode], counts: Counts, bindings: Mapping[str, int], warp_size: int
 ) -> tuple[CostNode, ...]:
     """The tree of a kernel, with the costs of a kernel that has the same statements.
 
@@ -54,8 +54,10 @@ def transfer_costs(
         The tree of the other kernel.
     counts, bindings
         The counts of the kernel, and the values of its shape variables.
+    warp_size
+        The threads of a warp, those of the other kernel.
     """
-    return _transfer_body(costs, counts.root, kernel_context(bindings))
+    return _transfer_body(costs, counts.root, kernel_context(bindings, warp_size))
 
 
 def _transfer_body(

@@ -28,7 +28,7 @@ from tirlens_worker.facts import (
 )
 
 from ...constants import constant
-from ...tree.context import WARP, WARPGROUP, dtype_bytes
+from ...tree.context import WARPGROUP, dtype_bytes
 from ...tree.node import StatementCost
 from ..compiler.loop_carried import find_carried_dependence, sequential_executions
 from ..memory.atomic_contention import update_clocks
@@ -323,7 +323,7 @@ def reduce_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
     rows_of_thread = max(rows * sharing / threads, 1.0)
     serial = sm.dependent_clk * max(row / sharing, 1.0)
     steps = math.log2(sharing) if sharing > 1 else 0.0
-    through_shared = max(steps - math.log2(WARP), 0.0)
+    through_shared = max(steps - math.log2(leaf.context.warp_size), 0.0)
     exchange = through_shared * (2 * sm.barrier_clk + sm.shared_clk)
     exchange += (steps - through_shared) * sm.shuffle_clk
     if through_shared:
@@ -332,7 +332,7 @@ def reduce_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
 
 
 def scan_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
-    """Clocks of a scan along one dimension: a warp takes a line, 32 values at a time.
+    """Clocks of a scan along one dimension: a warp takes a line, a value a lane at a time.
 
     A step has five shuffles, the carry, a load and a store of shared memory.
     """
@@ -341,8 +341,9 @@ def scan_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
     if sizes is None:
         return step_clocks
     lines, length = sizes
-    warps = max(leaf.threads // WARP, 1)
-    return math.ceil(lines / warps) * math.ceil(length / WARP) * step_clocks
+    warp = leaf.context.warp_size
+    warps = max(leaf.threads // warp, 1)
+    return math.ceil(lines / warps) * math.ceil(length / warp) * step_clocks
 
 
 def _tile_sizes(leaf: StatementCost) -> tuple[float, float] | None:

@@ -15,7 +15,6 @@ from tirlens.hardware.microarchitecture import Microarchitecture
 from tirlens.hardware.spec import Device
 
 from ...constants import constant
-from ...tree.context import WARP
 from ...tree.node import CostNode, StatementCost
 from ..units import burst_fraction, issue_fraction, sum_busy_times
 from .block_record import BlockRecord
@@ -177,6 +176,6 @@ def _issue_rate_share(leaf: StatementCost, sm: Microarchitecture, chains: float 
     independent = INDEPENDENT_INSTRUCTIONS * leaf.context.unrolled_iterations * chains
     if leaf.source.per == "block":
         independent = max(independent, leaf.mapping.repeats)
-    warps = max(leaf.threads / leaf.lanes, leaf.reaching_threads / WARP)
+    warps = max(leaf.threads / leaf.lanes, leaf.reaching_threads / leaf.context.warp_size)
     in_flight = warps * min(independent, sm.instructions_in_flight_per_warp)
     return min(1.0, in_flight / sm.instructions_in_flight)

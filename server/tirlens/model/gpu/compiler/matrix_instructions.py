@@ -25,7 +25,7 @@ from tirlens_worker.facts import Gemm, MatrixInstruction, Mma, WarpPolicy
 
 from ...constants import constant
 from ...report import CaveatNote
-from ...tree.context import WARP, WARPGROUP
+from ...tree.context import WARPGROUP
 from ...tree.node import StatementCost
 
 MAX_WGMMA_COLUMNS = constant(
@@ -115,7 +115,7 @@ def operand_read_counts(cost: StatementCost) -> tuple[float, float]:
             rows, columns, groups, node.policy, (WGMMA_ROWS, WGMMA_COLUMNS)
         )
         return across * -(-columns // across // MAX_WGMMA_COLUMNS), rows / WGMMA_ROWS
-    warps = max(cost.threads // WARP, 1)
+    warps = max(cost.threads // cost.context.warp_size, 1)
     down, across = _partition_warps(rows, columns, warps, node.policy, (MMA_ROWS, MMA_COLUMNS))
     return across, down
 

@@ -35,7 +35,7 @@ from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Barrier, Expr, Loop
 
 from ...constants import constant
-from ...tree.context import WARP, LoopContext
+from ...tree.context import LoopContext
 from ...tree.node import BranchCost, CostNode, StatementCost, leaves_of
 from .address_arithmetic import ZERO_INSTRUCTIONS, multi_instruction_terms, term_instructions
 
@@ -194,8 +194,8 @@ def load_predicate_instructions(leaf: StatementCost) -> float:
 
 
 def issued_lanes(node: CostNode, instructions: float) -> float:
-    """32 for each instruction of a warp, of `instructions` of the threads that execute a node."""
-    return instructions * WARP / node.lanes
+    """The lanes of warps that issue `instructions` of the threads that execute a node."""
+    return instructions * node.context.warp_size / node.lanes
 
 
 def _change_first_statement(

@@ -23,7 +23,7 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import Expr
 
-from ...tree.context import CONCURRENT_KINDS, THREADS, WARP, LoopContext, PathStep
+from ...tree.context import CONCURRENT_KINDS, THREADS, LoopContext, PathStep
 
 # Number of samples along a grid axis or loop: the first value, and the middles of equal parts.
 # Several sampled variables share it.
@@ -61,7 +61,8 @@ def find_activity(context: LoopContext, threads: int) -> ThreadActivity:
     all.
     """
     axes = _thread_axes(context)
-    lanes = _all_lanes(math.prod(extent for _, _, extent in axes) if axes else WARP)
+    warp = context.warp_size
+    lanes = _all_lanes(math.prod(extent for _, _, extent in axes) if axes else warp, warp)
     if not axes or not (context.conditions or context.path):
         return ThreadActivity(threads, lanes)
     dependent = {name for name, _, _ in axes}
@@ -100,7 +101,7 @@ def find_activity(context: LoopContext, threads: int) -> ThreadActivity:
         for name, reach in serial_ranges.items()
         if name in used_names and name not in loops
     )
-    return _mean_activity(conditions, tuple(uneven), moving, axes, threads)
+    return _mean_activity(conditions, tuple(uneven), moving, axes, (threads, warp))
 
 
 def fullest_warp(context: LoopContext, guard: Expr | None = None) -> Mapping[str, Any]:
@@ -121,14 +122,15 @@ def fullest_warp(context: LoopContext, guard: Expr | None = None) -> Mapping[str
     ]
     if not conditions:
         return first
-    values, exists = _lane_values(_thread_axes(context))
+    warp = context.warp_size
+    values, exists = _lane_values(_thread_axes(context), warp)
     holds = _where_all_hold(conditions, {**context.first_values, **values}, exists)
-    counts = np.reshape(holds, (-1, WARP)).sum(axis=-1).tolist()
+    counts = np.reshape(holds, (-1, warp)).sum(axis=-1).tolist()
     most = max(counts)
     if not most:
         return first
-    start = counts.index(most) * WARP
-    chosen = np.flatnonzero(holds[start : start + WARP]) + start
+    start = counts.index(most) * warp
+    chosen = np.flatnonzero(holds[start : start + warp]) + start
     return {name: value[chosen] for name, value in values.items()}
 
 
@@ -145,17 +147,18 @@ def _thread_axes(context: LoopContext) -> Axes:
     return tuple((loop.var, 0, loop.extent or 1) for loop in loops)
 
 
-def _all_lanes(threads: int) -> float:
+def _all_lanes(threads: int, warp: int) -> float:
     """Lanes of a warp of a block whose threads are all active, on average."""
-    return threads / math.ceil(threads / WARP)
+    return threads / math.ceil(threads / warp)
 
 
 def _lane_values(
     axes: Axes,
+    warp: int,
 ) -> tuple[dict[str, npt.NDArray[np.int64]], npt.NDArray[np.bool_]]:
     """The thread variables in the lanes of all warps of a block, and which lanes have a thread."""
     threads = math.prod(extent for _, _, extent in axes)
-    rest = np.arange(math.ceil(threads / WARP) * WARP, dtype=np.int64)
+    rest = np.arange(math.ceil(threads / warp) * warp, dtype=np.int64)
     exists = rest < threads
     values: dict[str, npt.NDArray[np.int64]] = {}
     for name, _, extent in axes:
@@ -181,7 +184,7 @@ def _mean_activity(
     uneven: tuple[PathStep, ...],
     moving: Axes,
     axes: Axes,
-    threads: int,
+    block: tuple[int, int],
 ) -> ThreadActivity:
     """The activity under conditions, inside loops whose trip count is `uneven` between threads.
 
@@ -190,7 +193,8 @@ def _mean_activity(
     """
     dimensions = len(moving) + len(uneven)
     weights = np.ones((1,) * dimensions)
-    lanes, exists = _lane_values(axes)
+    threads, warp = block
+    lanes, exists = _lane_values(axes, warp)
     env: dict[str, Any] = dict(lanes)
     parts = max(MAX_SAMPLES // max(len(moving), 1), 2)
     for number, (name, first, extent) in enumerate(moving):
@@ -211,7 +215,7 @@ def _mean_activity(
         holds = holds & (iteration < trips)
     holds = _where_all_hold(conditions, env, holds)
     shape = np.broadcast_shapes(holds.shape, (*weights.shape, 1))
-    holds = np.reshape(np.broadcast_to(holds, shape), (*shape[:-1], -1, WARP))
+    holds = np.reshape(np.broadcast_to(holds, shape), (*shape[:-1], -1, warp))
     in_warps = holds.sum(axis=-1)
     in_blocks = in_warps.sum(axis=-1)
     active = float((in_blocks * weights).sum())

@@ -25,7 +25,7 @@ from tirlens_counting.arrays import np
 from tirlens_counting.expressions import UnknownValueError, free_variables
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
-from ...tree.context import NO_STORE_LOOPS, WARP, LoopContext, StoreLoops, dtype_bytes
+from ...tree.context import NO_STORE_LOOPS, LoopContext, StoreLoops, dtype_bytes
 from ...tree.thread_mapping import NO_MAPPING, MemoryRequest, ThreadMapping, memory_space
 from .active_threads import divides_lanes, find_activity, fullest_warp
 from .lane_offsets import IntArray, drop_uniform_loads, element_offsets
@@ -164,7 +164,7 @@ def _map_per_thread(
             start = element_offsets(uniform, buffer, context, env)
         if start is not None:
             widest = max(widest, vector)
-            number = next((len(values) for values in active.values()), WARP)
+            number = next((len(values) for values in active.values()), context.warp_size)
             starts = start.tolist() if start.ndim else [start.item()] * number
             loads = access.mode == "read"
             request = memory_request(starts, vector, buffer, written=True, loads=loads)
@@ -190,9 +190,9 @@ class _BlockLayout:
 
 
 @lru_cache(maxsize=512)
-def _lane_points(points: int, innermost: int, vector: int, matrix: bool) -> IntArray:
+def _lane_points(points: int, innermost: int, vector: int, matrix: bool, warp: int) -> IntArray:
     """The flattened points at which the lanes of a warp start."""
-    lane = np.arange(WARP, dtype=np.int64)
+    lane = np.arange(warp, dtype=np.int64)
     start = lane * vector
     if matrix and innermost >= 8:
         start = lane // 4 * innermost + lane % 4 * 2
@@ -213,9 +213,9 @@ def _map_to_block(
     extents = (*(loop.extent or 1 for loop in parallel), *box) or (1,)
     total = max(math.prod(extents), 1)
     vector = min(layout.max_vector, divisible_vector(total, extents[-1], threads))
-    window = WARP * MAX_INSTRUCTION_BYTES
+    window = context.warp_size * MAX_INSTRUCTION_BYTES
     if layout.is_matrix:
-        window = max(window, 8 * extents[-1])
+        window = max(window, context.warp_size // 4 * extents[-1])
     points = _coordinates(extents, window)
     env: dict[str, Any] = {
         **context.first_values,
@@ -244,7 +244,7 @@ def _map_to_block(
                 vector = min(vector, contiguous_vector(offset, buffers[access.buffer], vector))
         offsets.append(offset)
     vector = uniform_vector(conditions, context, env, vector)
-    lanes = _lane_points(len(points[0]), extents[-1], vector, layout.is_matrix)
+    lanes = _lane_points(len(points[0]), extents[-1], vector, layout.is_matrix, context.warp_size)
     requests = tuple(
         None
         if offset is None

@@ -22,6 +22,7 @@ from tirlens_worker.facts import (
 from ...counting.kernel_counts import Counts, NodeCount
 from ...counting.operation_classes import OperationTotals, sum_operations
 from ...tree.context import (
+    WARP,
     LoopContext,
     StoreLoops,
     body_context,
@@ -52,6 +53,7 @@ def map_threads(
     counts: Counts,
     bindings: Mapping[str, int],
     buffers: Mapping[str, Buffer],
+    warp_size: int = WARP,
 ) -> tuple[CostNode, ...]:
     """The tree of a kernel with the thread mapping of every statement.
 
@@ -63,6 +65,8 @@ def map_threads(
         The values of the shape variables.
     buffers
         The arrays of the kernel by id.
+    warp_size
+        The threads of a warp.
 
     Returns
     -------
@@ -77,7 +81,7 @@ def map_threads(
         find_store_loops(facts.body),
         facts.framework,
     )
-    context = kernel_context(bindings)
+    context = kernel_context(bindings, warp_size)
     nodes = _map_body(counts.root, context, block, find_activity(context, block.threads))
     return set_row_vectors(nodes, buffers)
 

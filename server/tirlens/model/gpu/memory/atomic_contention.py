@@ -24,7 +24,7 @@ from tirlens_worker.facts import Access
 from ...constants import constant
 from ...counting.kernel_counts import AccessCount
 from ...report import CaveatNote
-from ...tree.context import CONCURRENT_KINDS, SECTOR_BYTES, WARP, dtype_bytes, loads_of
+from ...tree.context import CONCURRENT_KINDS, SECTOR_BYTES, dtype_bytes, loads_of
 from ...tree.node import AtomicDemand, StatementCost
 from ...tree.thread_mapping import BANK_BYTES, BANKS, LINE_BYTES, MemoryRequest
 from ..compiler.atomic_forms import AtomicForm, atomic_form
@@ -86,9 +86,9 @@ def _demand(entry: GlobalAccess, device: Device) -> AtomicDemand | None:
         lines = min(lines, math.ceil(entry.array_bytes / LINE_BYTES)) if lines > 1 else 1.0
     elif math.isfinite(entry.array_bytes):
         words = max(entry.array_bytes / max(size, BANK_BYTES), 1.0)
-        found = _expected_passes(min(node.lanes, WARP), words, form)
+        found = _expected_passes(node.lanes, words, form)
         lines = max(entry.array_bytes / LINE_BYTES, 1.0)
-        warps = updates / min(node.lanes, WARP)
+        warps = updates / node.lanes
     else:
         return None
     passes = warps * found.passes

@@ -19,7 +19,6 @@ from ...tree.context import (
     CONCURRENT_KINDS,
     GRID_KINDS,
     SECTOR_BYTES,
-    WARP,
     EnclosingLoop,
     LoopContext,
     dtype_bytes,
@@ -88,6 +87,6 @@ def _lane_values(node: StatementCost) -> dict[str, Any]:
         return found | {name: value[:, None] for name, value in values.items()}
     extents = tuple(max(loop.extent or 1, 1) for loop in tiles)
     vector = node.mapping.vector
-    flat = np.arange(WARP) * vector % math.prod(extents)
+    flat = np.arange(node.context.warp_size) * vector % math.prod(extents)
     places = np.unravel_index(flat, extents)
     return found | {loop.var: context[:, None] for loop, context in zip(tiles, places, strict=True)}

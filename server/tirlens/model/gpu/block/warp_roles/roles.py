@@ -21,7 +21,7 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import Expr
 
-from ....tree.context import WARP, LoopContext
+from ....tree.context import LoopContext
 from ....tree.node import BranchCost, CostNode
 from ....tree.timed_node import TimedNode
 from ....tree.trip_counts import branch_sides
@@ -66,7 +66,7 @@ def _role_warps(node: CostNode) -> frozenset[int] | None:
     if not isinstance(node, BranchCost) or node.source.orelse:
         return None
     condition = node.context.resolve(node.source.condition)
-    return _warps_satisfying(condition, _thread_axes(node.context))
+    return _warps_satisfying(condition, _thread_axes(node.context), node.context.warp_size)
 
 
 def _thread_axes(context: LoopContext) -> tuple[tuple[str, int], ...]:
@@ -77,7 +77,9 @@ def _thread_axes(context: LoopContext) -> tuple[tuple[str, int], ...]:
 
 
 @lru_cache(maxsize=512)
-def _warps_satisfying(condition: Expr, axes: tuple[tuple[str, int], ...]) -> frozenset[int] | None:
+def _warps_satisfying(
+    condition: Expr, axes: tuple[tuple[str, int], ...], warp_size: int
+) -> frozenset[int] | None:
     """The warps of which a thread may satisfy `condition`; None if all, or if that is not known."""
     known = {name for name, _ in axes}
     # Terms on the block or on data do not tell warps apart.
@@ -104,8 +106,8 @@ def _warps_satisfying(condition: Expr, axes: tuple[tuple[str, int], ...]) -> fro
         )
     except UnknownValueError:
         return None
-    warps = frozenset(np.flatnonzero(np.bincount(index[holds] // WARP)).tolist())
-    return warps if len(warps) * WARP < len(index) else None
+    warps = frozenset(np.flatnonzero(np.bincount(index[holds] // warp_size)).tolist())
+    return warps if len(warps) * warp_size < len(index) else None
 
 
 def simulate_roles(
