@@ -94,6 +94,54 @@ def test_products_of_integers(
     assert report.peak_fraction is None or report.peak_fraction <= 1
 
 
+HASH = """
+@T.prim_func
+def hash(X: T.Tensor((1 << 20,), "uint32"), Y: T.Tensor((1 << 20,), "uint32")):
+    with T.Kernel(4096, threads=256) as bx:
+        t = T.get_thread_binding()
+        h = T.alloc_local((1,), "uint32")
+        h[0] = X[bx * 256 + t]
+        for k in T.unroll(64):
+            h[0] = (h[0] ^ (h[0] >> T.uint32(13))) * T.uint32(1540483477)
+        Y[bx * 256 + t] = h[0]
+"""
+
+
+@pytest.mark.parametrize("device", ["h100-sxm", "a100-80-sxm", "rtx-4090", "mi300x"])
+@pytest.mark.parametrize("text", [HASH, DOT], ids=["hash", "dot product"])
+def test_integers_outside_of_matrix_units_have_a_peak(
+    text: str, device: str, tmp_path: Path
+) -> None:
+    """An instruction of the integer units does two operations at most, a dp4a eight."""
+    report, spec = report_of(text, tmp_path, TILELANG, device), load(device)
+    iop, time_s = report.operations.iop, report.time_s
+    assert iop and time_s and report.peak_fraction is not None and report.ridge_point is not None
+    each = 8 if text is DOT else 2
+    peak = each * spec.peaks["int32"].flop_per_s
+    assert report.peak_fraction == pytest.approx(iop / time_s / peak)
+    assert report.ridge_point == pytest.approx(peak / spec.dram.bytes_per_s)
+    assert 0 < report.peak_fraction <= 1
+    assert "% of peak" in counters.kernel(report)
+
+
+COMPARED = """
+@T.prim_func
+def clamp(X: T.Tensor((4096,), "int32"), Y: T.Tensor((4096,), "int32")):
+    with T.Kernel(16, threads=256) as bx:
+        for i in T.Parallel(256):
+            x = X[bx * 256 + i]
+            Y[bx * 256 + i] = T.if_then_else(x > 3, x, 0)
+"""
+
+
+def test_comparisons_and_selections_count_none_as_those_of_floating_point(tmp_path: Path) -> None:
+    of_float = COMPARED.replace("int32", "float32").replace("3, x, 0", "3.0, x, 0.0")
+    for text in (COMPARED, of_float):
+        report = report_of(text, tmp_path, TILELANG)
+        assert (report.flop, report.int_ops) == (0, 0)
+        assert report.time_s
+
+
 MIXED = """
 @T.prim_func
 def dequantize(A: T.Buffer((4096,), "int8"), B: T.Buffer((4096,), "float32")):

@@ -101,9 +101,7 @@ def _rate(report: KernelReport) -> str:
     if not operations.are_integer:
         return _of_peak(report.flop_per_s, "FLOP", report.peak_fraction)
     per_s = operations.main / report.time_s if operations.main and report.time_s else None
-    # The data sheet has the peak of matrix units alone.
-    fraction = None if operations.int_ops else report.peak_fraction
-    return _of_peak(per_s, "IOP", fraction)
+    return _of_peak(per_s, "IOP", report.peak_fraction)
 
 
 def intensity(value: float | None, ridge: float | None, unit: str = "FLOP") -> str:

@@ -27,7 +27,7 @@ def kernel_cells(kernel: KernelReport) -> dict[str, str]:
         "bound": verdicts.verdict(kernel).limit,
         "FLOP": labels.work(kernel.operations),
         "rate": _rate(kernel),
-        "peak": "" if kernel.flop == 0 else labels.percent(kernel.peak_fraction),
+        "peak": "" if kernel.operations.main == 0 else labels.percent(kernel.peak_fraction),
         "issued": labels.bytes_(kernel.global_bytes.total),
         "compulsory": labels.compulsory(kernel),
         "DRAM": labels.bytes_(kernel.dram_bytes.total),

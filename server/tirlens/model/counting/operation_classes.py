@@ -16,7 +16,9 @@ compare select logic shift bitwise, shuffle, place  0       -
 ==================================================  ======  ==========================
 
 Integer arithmetic on data counts as `int_ops` (add sub mul div mod neg abs min max shift bitwise;
-fma as 2), index arithmetic nowhere.  A scalar float8 or smaller is computed as fp16.
+fma as 2), index arithmetic nowhere, and comparisons and selections no more than those of floating
+point: one sets a predicate, the other moves a value.  A scalar float8 or smaller is computed as
+fp16.
 
 The instructions that an operation costs are the compiler's: see `gpu.compiler`.
 """
@@ -28,6 +30,7 @@ from dataclasses import dataclass, field
 
 from tirlens_worker.facts import Arith
 
+from ..constants import constant
 from ..dtypes import is_float, scalar_class, tensor_class
 
 FLOAT_OPS = frozenset(["add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "mod"])
@@ -50,6 +53,14 @@ FREE_OPS = frozenset(
 INTEGER_OPS = frozenset(
     ["add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "mod", "shift", "bitwise"]
 )
+PACKED_PRODUCTS = constant(
+    "PACKED_PRODUCTS",
+    {"int8": 4, "uint8": 4, "int16": 2, "uint16": 2},
+    kind="isa",
+    unit="products",
+    meaning="Products of one dot-product instruction by the type of its operands.",
+    source='PTX ISA, "dp4a" and "dp2a"',
+)
 
 
 @dataclass(frozen=True)
@@ -62,12 +73,17 @@ class OperationTotals:
         Floating-point operations by class, such as ``fp32`` or ``tensor.fp16``.
     int_ops
         Integer operations on data.
+    least_int_instructions
+        The fewest instructions of 32 bits in which they can be done: multiply-adds of two
+        operations, dot products of four 8-bit values of eight (CUDA C++ Programming Guide,
+        "Arithmetic Instructions": both have the rate of an addition).
     unknown
         Names of operations whose cost is not known.
     """
 
     flop_by_class: Mapping[str, int] = field(default_factory=dict[str, int])
     int_ops: int = 0
+    least_int_instructions: float = 0.0
     unknown: tuple[str, ...] = ()
 
     @property
@@ -88,6 +104,7 @@ def sum_operations(counts: Iterable[tuple[Arith, int | None]]) -> OperationTotal
     flop_by_class: dict[str, int] = {}
     unknown: list[str] = []
     int_ops = 0
+    int_instructions = 0.0
     for arith, total in counts:
         if total is None or arith.index:
             continue
@@ -102,10 +119,13 @@ def sum_operations(counts: Iterable[tuple[Arith, int | None]]) -> OperationTotal
         if arith.op in FLOAT_OPS and floating:
             _add(flop_by_class, scalar_class(arith.dtype), total * (2 if arith.op == "fma" else 1))
         elif arith.op in INTEGER_OPS and not floating:
-            int_ops += total * (2 if arith.op == "fma" else 1)
+            operations = total * (2 if arith.op == "fma" else 1)
+            int_ops += operations
+            packed = PACKED_PRODUCTS.get(arith.dtype, 1) if arith.op == "fma" else 1
+            int_instructions += operations / (2 * packed)
         elif arith.op not in FREE_OPS and floating:
             _add(flop_by_class, "sfu", total)
-    return OperationTotals(flop_by_class, int_ops, tuple(unknown))
+    return OperationTotals(flop_by_class, int_ops, int_instructions, tuple(unknown))
 
 
 def _add(table: dict[str, int], key: str, value: int) -> None:

@@ -64,8 +64,7 @@ def add_traffic(
     read = sum(leaf.traffic.dram_read_bytes for leaf in leaves)
     written = sum(leaf.traffic.dram_write_bytes for leaf in leaves)
     known = report.global_bytes.total is not None
-    name = dominant_class(device, report.flop_by_class)
-    rate = peak(device, name).flop_per_s if name else None
+    main = _main_peak(report, leaves, device)
     both = read + written
     is_exact = footprint is None or footprint.exact
     operations = report.operations
@@ -84,8 +83,27 @@ def add_traffic(
         arithmetic_intensity=(
             operations.main / both if operations.main is not None and both else None
         ),
-        ridge_point=rate / device.dram.bytes_per_s if rate else None,
+        ridge_point=main[1] / device.dram.bytes_per_s if main else None,
     )
+
+
+def _main_peak(
+    report: KernelReport, leaves: Sequence[StatementCost], device: Device
+) -> tuple[int, float] | None:
+    """The kernel's main operations of one class, and their peak per second; None: not known.
+
+    The peak of integers outside of matrix units is that of their fewest instructions at the rate of
+    ``int32``, which only files of GPUs have.
+    """
+    operations = report.operations
+    if operations.are_integer and operations.int_ops:
+        found = device.peaks.get("int32") if device.kind == "gpu" else None
+        if found is None or operations.integer_flop:
+            return None
+        instructions = sum(leaf.arith.least_int_instructions for leaf in leaves)
+        return operations.int_ops, operations.int_ops / instructions * found.flop_per_s
+    name = dominant_class(device, report.flop_by_class)
+    return (report.flop_by_class[name], peak(device, name).flop_per_s) if name else None
 
 
 def add_cached_roofline(report: KernelReport, device: Device) -> KernelReport:
@@ -237,7 +255,7 @@ def _add_known_time(
         # No measured time is below the least time at the data sheet's rates. The rates of a
         # calibrated CPU are measurements, which others may pass.
         low = max(low, min(report.roofline_time_s or 0.0, seconds))
-    name = dominant_class(device, report.flop_by_class)
+    main = _main_peak(report, leaves_of(items), device)
     flop = report.flop or 0
     traffic = report.dram_bytes.total
     per_s = flop / seconds if seconds else None
@@ -250,11 +268,7 @@ def _add_known_time(
         bound_class=found.bound_class,
         bound_reason=found.reason,
         flop_per_s=per_s,
-        peak_fraction=(
-            report.flop_by_class[name] / seconds / peak(device, name).flop_per_s
-            if name and seconds
-            else None
-        ),
+        peak_fraction=main[0] / seconds / main[1] if main and seconds else None,
         dram_bytes_per_s=traffic / seconds if traffic is not None and seconds else None,
         dram_fraction=_dram_fraction(report, device, seconds),
         utilisation=utilisation,
