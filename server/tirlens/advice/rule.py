@@ -14,6 +14,7 @@ from functools import cached_property
 from tirlens.hardware.spec import Device
 from tirlens.model import Workload, analyze, workload_of
 from tirlens.model.gpu.mapping.array_mappings import map_array_accesses
+from tirlens.model.gpu.memory.global_accesses import GlobalAccess
 from tirlens.model.report import Advice, KernelReport
 from tirlens.model.tree.node import StatementCost, leaves_of
 from tirlens.model.tree.thread_mapping import ThreadMapping
@@ -59,6 +60,13 @@ class Question:
         """The same of changed facts."""
         workload = workload_of(facts, self.bindings)
         return self._leaves(workload)
+
+    def global_accesses(self) -> tuple[GlobalAccess, ...]:
+        """The accesses to global memory with their distinct bytes; empty without counts."""
+        if self._workload is None:
+            return ()
+        workload = self._workload.with_warps_of(self.device.limits.warp_size)
+        return tuple(workload.global_accesses.for_leaves(self.leaves))
 
     def _leaves(self, workload: Workload | None) -> tuple[StatementCost, ...]:
         if workload is None:

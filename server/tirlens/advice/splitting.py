@@ -64,7 +64,7 @@ def _adds(node: Node) -> bool:
 
 def with_parts(facts: KernelFacts, loop: Loop, parts: int) -> KernelFacts | None:
     """`facts` with each result added up by `parts` blocks; None where the grid has no free axis."""
-    axis = _free_axis(facts)
+    axis = free_axis(facts)
     if axis is None or not isinstance(loop.extent, int) or loop.extent % parts:
         return None
     trips = loop.extent // parts
@@ -89,7 +89,7 @@ def with_parts(facts: KernelFacts, loop: Loop, parts: int) -> KernelFacts | None
         return node
 
     changed = rewrite.change(facts, edit)
-    around = Loop("grid", _PART, 0, parts, changed.body, tag=_AXES[axis])
+    around = Loop("grid", _PART, 0, parts, _without_unit_axes(changed.body), tag=_AXES[axis])
     grid = (*facts.launch.grid, 1, 1, 1)[:3]
     extents = tuple(parts if place == axis else extent for place, extent in enumerate(grid))
     return replace(changed, body=(around,), launch=replace(facts.launch, grid=extents))
@@ -104,7 +104,7 @@ def with_smaller_blocks(facts: KernelFacts, parts: int, warp_size: int) -> Kerne
     threads = rewrite.thread_loop(facts)
     if threads is None or not isinstance(threads.extent, int) or not _is_independent(facts):
         return None
-    axis = _free_axis(facts)
+    axis = free_axis(facts)
     size = threads.extent // parts
     if axis is None or threads.extent % parts or size % warp_size:
         return None
@@ -132,7 +132,7 @@ def with_smaller_blocks(facts: KernelFacts, parts: int, warp_size: int) -> Kerne
         return node
 
     changed = rewrite.change(facts, edit)
-    around = Loop("grid", _PART, 0, parts, changed.body, tag=_AXES[axis])
+    around = Loop("grid", _PART, 0, parts, _without_unit_axes(changed.body), tag=_AXES[axis])
     grid = (*facts.launch.grid, 1, 1, 1)[:3]
     extents = tuple(parts if place == axis else extent for place, extent in enumerate(grid))
     launch = replace(facts.launch, grid=extents, threads=(size, *facts.launch.threads[1:]))
@@ -168,9 +168,31 @@ def _other_nodes(facts: KernelFacts) -> Iterator[Node]:
     return (node for node in walk_nodes(facts.body) if isinstance(node, Let | Loop | While))
 
 
-def _free_axis(facts: KernelFacts) -> int | None:
-    """An axis of the grid that the kernel does not use."""
+def free_axis(facts: KernelFacts) -> int | None:
+    """An axis of the grid along which there is one block; the last one first."""
     grid = (*facts.launch.grid, 1, 1, 1)[:3]
-    used = {node.tag for node, _ in rewrite.loops(facts)}
-    free = (place for place, extent in enumerate(grid) if extent == 1 and _AXES[place] not in used)
+    free = (place for place in (2, 1, 0) if grid[place] == 1)
     return next(free, None)
+
+
+def written_axis(facts: KernelFacts) -> str | None:
+    """The axis of the grid that the program names although there is one block along it."""
+    found = (
+        loop.tag for loop, _ in rewrite.loops(facts) if loop.kind == "grid" and loop.extent == 1
+    )
+    return next(found, None)
+
+
+def _without_unit_axes(body: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The nodes without loops over axes of the grid along which there is one block."""
+    found: list[Node] = []
+    for node in body:
+        if isinstance(node, Loop) and node.kind == "grid":
+            inner = _without_unit_axes(node.body)
+            is_unit = node.extent == 1
+            found.extend(
+                (Let(node.var, node.start), *inner) if is_unit else (replace(node, body=inner),)
+            )
+        else:
+            found.append(node)
+    return tuple(found)

@@ -173,3 +173,54 @@ def columns(down, size=8192):
                     B[by * 64 + j, bx * 64 + i] = A[by * 64 + j, bx * 64 + i] * 2.0
 
     return main
+
+
+def split_product(parts, rows=1024, depth=159744, atomic=None):
+    """A product split along its depth; the blocks of one part store, or update by atomics too."""
+    tile_m, tile_n, tile_k = 256, 128, 64
+    share = depth // parts
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((rows, depth), "bfloat16"),
+        B: T.Tensor((rows, depth), "bfloat16"),
+        C: T.Tensor((rows, rows), "float32"),
+    ):
+        with T.Kernel(rows // tile_n, rows // tile_m, parts, threads=256) as (bx, by, bz):
+            A_shared = T.alloc_shared((tile_m, tile_k), "bfloat16")
+            B_shared = T.alloc_shared((tile_n, tile_k), "bfloat16")
+            C_local = T.alloc_fragment((tile_m, tile_n), "float32")
+            T.clear(C_local)
+            for k in T.Pipelined(share // tile_k, num_stages=2):
+                T.copy(A[by * tile_m, bz * share + k * tile_k], A_shared)
+                T.copy(B[bx * tile_n, bz * share + k * tile_k], B_shared)
+                T.gemm(A_shared, B_shared, C_local, transpose_B=True)
+            if parts > 1 or atomic:
+                for i, j in T.Parallel(tile_m, tile_n):
+                    T.atomic_add(C[by * tile_m + i, bx * tile_n + j], C_local[i, j])
+            else:
+                T.copy(C_local, C[by * tile_m, bx * tile_n])
+
+    return main
+
+
+def update(index, size=1 << 24):
+    """An element a thread, stored or added to the element at an index of the thread."""
+
+    @T.prim_func
+    def main(X: T.Tensor((size,), "float32"), Y: T.Tensor((size,), "float32")):
+        with T.Kernel(size // 256, threads=256) as bx:
+            i = bx * 256 + T.get_thread_binding()
+            if index == "store":
+                Y[i] = X[i]
+            elif index == "own":
+                T.atomic_add(Y[i], X[i])
+            elif index == "pairs":
+                T.atomic_add(Y[i // 2], X[i])
+            elif index == "maximum":
+                T.atomic_max(Y[i], X[i])
+            else:
+                T.atomic_add(Y[i], X[i])
+                T.atomic_add(Y[(i + 1) % size], X[i])
+
+    return main

@@ -14,10 +14,11 @@ Evidence
 --------
 `bound` is `parallelism`, and the message has the number of blocks and of idle SMs. The saving is
 the difference between two predictions. Where the kernel is one product, the rule splits the
-reduction among 2, 4, 8, 16 or 32 blocks that add their parts with atomics (split-K), and adds one
-launch that clears the result. Where the elements of a block are independent, it divides each block
-into as many. Elsewhere there is no saving: what smaller tiles would take is not known. The rule
-reports nothing where the sizes are assumed, or where a function makes several launches.
+reduction among 2, 4, 8, 16 or 32 blocks that add their parts with atomics (split-K), along an axis
+of the grid with one block, and adds one launch that clears the result. Where the elements of a
+block are independent, it divides each block into as many. Elsewhere there is no saving: what
+smaller tiles would take is not known. The rule reports nothing where the sizes are assumed, or
+where a function makes several launches.
 
 How to change it
 ----------------
@@ -98,9 +99,11 @@ def check(question: Question) -> Iterator[Advice]:
                 return
     else:
         saving_s, parts = _split(question, loop, blocks)
+        written = splitting.written_axis(question.facts)
+        along = f" along {written}, which has one block," if written else ""
         change = (
-            f"split the loop over {loop.var} among {parts} blocks that add up with T.atomic_add "
-            "(split-K)"
+            f"split the loop over {loop.var} among {parts} blocks{along} that add up with "
+            "T.atomic_add (split-K)"
         )
         action = f"{parts} splits of loop {loop.var}"
     if (saving_s is None and loop is None) or question.is_noticeable(saving_s):
