@@ -47,3 +47,17 @@ def test_a_time_that_cannot_be_is_a_problem_at_its_row(
     (problem,) = [record for record in records if isinstance(record, Problem)]
     assert problem.position.row == 3
     assert message in problem.message
+
+
+def test_a_table_has_the_counters_of_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(
+        "file,kernel,call,measured_device,measured_s,dram_read_bytes,registers_per_thread\n"
+        "a.py,k,k(),GPU,1e-3,2e9,168\na.py,k,k(),GPU,1e-3,-5,\na.py,k,k(),GPU,1e-3,,\n"
+    )
+    records = list(reader_of(trace := open_trace(path)).records(trace))
+    operations = [record for record in records if isinstance(record, Operation)]
+    assert [dict(one.counters) for one in operations] == [{"dram_read_bytes": 2e9}, {}, {}]
+    assert [one.registers for one in operations] == [168, None, None]
+    (problem,) = [record for record in records if isinstance(record, Problem)]
+    assert (problem.position.row, "negative" in problem.message) == (3, True)
