@@ -178,7 +178,7 @@ def test_a_truncated_file_keeps_what_it_has(tmp_path: Path) -> None:
 def test_a_field_that_never_ends_is_a_problem(tmp_path: Path) -> None:
     header = "OP CODE,OP TYPE,DEVICE KERNEL DURATION [ns]\n"
     records = read_text(tmp_path, header + '"' + "x" * 200_000 + "\na,tt_dnn_device,5\n")
-    assert "is no row of CSV" in problems(records)[0]
+    assert "no row of a CSV" in problems(records)[0]
     assert only(records).name == "a"
 
 

@@ -235,16 +235,16 @@ def _values(row: Performance) -> dict[str, object]:
     types = [tensor.dtype for tensor in operation.inputs] + [None, None]
     return {
         "ID": row.number,
-        "Total %": _in_unit(row.share, 100),
+        "Total %": in_unit(row.share, 100),
         "Bound": row.bound,
         _NAME: op_code(operation),
-        "Device Time": _in_unit(operation.time_s, 1e6),
-        "Op-to-Op Gap": _in_unit(operation.gap_s, 1e6),
+        "Device Time": in_unit(operation.time_s, 1e6),
+        "Op-to-Op Gap": in_unit(operation.gap_s, 1e6),
         "Cores": operation.cores,
-        "DRAM": _in_unit(row.dram_bytes_per_s, 1e-9),
-        "DRAM %": _in_unit(row.dram_fraction, 100),
-        "FLOPs": _in_unit(row.flop_per_s, 1e-12),
-        "FLOPs %": _in_unit(row.flop_fraction, 100),
+        "DRAM": in_unit(row.dram_bytes_per_s, 1e-9),
+        "DRAM %": in_unit(row.dram_fraction, 100),
+        "FLOPs": in_unit(row.flop_per_s, 1e-12),
+        "FLOPs %": in_unit(row.flop_fraction, 100),
         "Math Fidelity": attributes.get("math fidelity"),
         "Device": operation.device,
         "Output Datatype": operation.outputs[0].dtype if operation.outputs else None,
@@ -265,7 +265,7 @@ def _values(row: Performance) -> dict[str, object]:
     }
 
 
-def _in_unit(value: float | None, factor: float) -> float | None:
+def in_unit(value: float | None, factor: float) -> float | None:
     """`value` in another unit, with the digits that a trace has."""
     return None if value is None else float(f"{value * factor:.10g}")
 

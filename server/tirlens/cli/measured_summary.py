@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tirlens.cli.measured_operations import in_unit
 from tirlens.ide import labels
 from tirlens.ide.escaping import csv_cell, visible
 from tirlens.measured.report import MeasuredReport
@@ -94,20 +95,16 @@ def write_csv(file: TextIO, report: MeasuredReport, arguments: argparse.Namespac
         )  # fmt: skip
         times = time.minimum, time.maximum, time.mean, time.deviation
         cells = (
-            _in_unit(each.share, 100),
+            in_unit(each.share, 100),
             each.name,
             each.device,
-            _in_unit(time.total, 1e6),
+            in_unit(time.total, 1e6),
             each.operations,
             each.category,
-            *(_in_unit(value, 100) for value in fractions),
-            *(_in_unit(value, 1e6) for value in times),
+            *(in_unit(value, 100) for value in fractions),
+            *(in_unit(value, 1e6) for value in times),
         )
         writer.writerow(map(csv_cell, cells))
-
-
-def _in_unit(value: float | None, factor: float) -> float | None:
-    return None if value is None else float(f"{value * factor:.10g}")
 
 
 def data(report: MeasuredReport, arguments: argparse.Namespace) -> dict[str, Any]:

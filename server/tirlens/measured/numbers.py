@@ -36,9 +36,9 @@ def number_of(text: str, decimal_comma: bool = False) -> float:
     try:
         value = float(digits)
     except ValueError:
-        raise ValueError(f"{_shortened_repr(text)} is no number") from None
+        raise ValueError(f"{shortened_repr(text)} is no number") from None
     if not math.isfinite(value):
-        raise ValueError(f"{_shortened_repr(text)} is not finite")
+        raise ValueError(f"{shortened_repr(text)} is not finite")
     return value
 
 
@@ -52,9 +52,9 @@ def seconds_of(text: str, unit_s: float = 1.0) -> float:
     """
     value = number_of(text) * unit_s
     if value < 0:
-        raise ValueError(f"{_shortened_repr(text)} is negative")
+        raise ValueError(f"{shortened_repr(text)} is negative")
     if value > _LONGEST_S:
-        raise ValueError(f"{_shortened_repr(text)} is longer than a year")
+        raise ValueError(f"{shortened_repr(text)} is longer than a year")
     return value
 
 
@@ -68,9 +68,10 @@ def count_of(text: str) -> int:
     """
     value = number_of(text)
     if value < 0 or value != int(value) or value > _MOST:
-        raise ValueError(f"{_shortened_repr(text)} is no count")
+        raise ValueError(f"{shortened_repr(text)} is no count")
     return int(value)
 
 
-def _shortened_repr(text: str) -> str:
+def shortened_repr(text: str) -> str:
+    """`text` in quotes, with at most 40 of its characters."""
     return repr(text if len(text) <= 40 else text[:37] + "...")

@@ -7,12 +7,12 @@ Three versions are read: the first has plain sizes, the second sizes of the form
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from tirlens.measured.numbers import number_of, seconds_of
+from tirlens.measured.csv_rows import csv_rows
+from tirlens.measured.numbers import number_of, seconds_of, shortened_repr
 from tirlens.measured.records import (
     MeasuredDevice,
     Operation,
@@ -58,40 +58,17 @@ class TenstorrentOperations:
 
     def records(self, trace: TraceFile) -> Iterator[Record]:
         """An operation for each row, with what the shapes say of its FLOP and bytes."""
+        columns: _Columns | None = None
         with trace.text() as file:
-            lines = _Lines(file, str(trace.path))
-            _, header = next(lines.rows(), (None, list[str]()))
-            columns = _Columns(header)
-            for position, row in lines.rows():
-                yield from lines.take_problems()
-                if any(row):
+            for found in csv_rows(trace, file):
+                if isinstance(found, Problem):
+                    yield found
+                    continue
+                position, row = found
+                if columns is None:
+                    columns = _Columns(row) if any(row) else None
+                elif any(row):
                     yield from columns.records(position, row)
-            yield from lines.take_problems()
-
-
-class _Lines:
-    """The rows of a CSV file; one that cannot be read is a problem, and the next is read."""
-
-    def __init__(self, file: Iterator[str], path: str) -> None:
-        self._rows = csv.reader(file)
-        self._path = path
-        self._number = 0
-        self._problems: list[Problem] = []
-
-    def rows(self) -> Iterator[tuple[Position, list[str]]]:
-        while True:
-            self._number += 1
-            position = Position(self._path, self._number)
-            try:
-                yield position, next(self._rows)
-            except csv.Error as error:
-                self._problems.append(Problem(position, f"is no row of CSV: {error}"))
-            except StopIteration:
-                return
-
-    def take_problems(self) -> list[Problem]:
-        problems, self._problems = self._problems, []
-        return problems
 
 
 class _Columns:
@@ -256,7 +233,7 @@ class _Columns:
     ) -> str | None:
         text = self._text(row, "DEVICE ID")
         if text and not re.fullmatch(r"\d{1,9}(\.0+)?", text):
-            problems.append(Problem(position, f"DEVICE ID: {_short_repr(text)} names no device"))
+            problems.append(Problem(position, f"DEVICE ID: {shortened_repr(text)} names no device"))
             return None
         return text.partition(".")[0] or None
 
@@ -265,13 +242,18 @@ class _Columns:
         return _same_text(row[index].strip()) if index is not None and index < len(row) else ""
 
     def _value(
-        self, row: Sequence[str], column: str, position: Position, problems: list[Problem]
+        self,
+        row: Sequence[str],
+        column: str,
+        position: Position,
+        problems: list[Problem],
+        read: Callable[[str], float] = number_of,
     ) -> float | None:
         text = self._text(row, column)
         if not text:
             return None
         try:
-            return number_of(text)
+            return read(text)
         except ValueError as error:
             problems.append(Problem(position, f"{column}: {error}"))
             return None
@@ -279,14 +261,7 @@ class _Columns:
     def _duration(
         self, row: Sequence[str], column: str, position: Position, problems: list[Problem]
     ) -> float | None:
-        text = self._text(row, column)
-        if not text:
-            return None
-        try:
-            return seconds_of(text, 1e-9)
-        except ValueError as error:
-            problems.append(Problem(position, f"{column}: {error}"))
-            return None
+        return self._value(row, column, position, problems, lambda text: seconds_of(text, 1e-9))
 
     def _count(
         self, row: Sequence[str], column: str, position: Position, problems: list[Problem]
@@ -359,10 +334,6 @@ def _same_counters(items: tuple[tuple[str, float], ...]) -> Mapping[str, float]:
 @lru_cache(4096)
 def _same_text(text: str) -> str:
     return text
-
-
-def _short_repr(text: str) -> str:
-    return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
 READER = TenstorrentOperations()
