@@ -44,6 +44,8 @@ class JsonWindow:
 
     def peek(self) -> str:
         """The next character that is no space, or an empty text at the end."""
+        if self._position < len(self._buffer) and self._buffer[self._position] > " ":
+            return self._buffer[self._position]
         while True:
             self._position = _end(_SPACE, self._buffer, self._position)
             if self._position < len(self._buffer):

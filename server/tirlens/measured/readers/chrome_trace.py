@@ -439,23 +439,27 @@ def _times(event: dict[str, Any]) -> tuple[int, int]:
     ValueError
         One of them is missing, or no time; the text says which.
     """
-    start_us = _microseconds(event, "ts", _LATEST_US)
-    time_us = _microseconds(event, "dur", _LONGEST_US)
-    if time_us < 0:
-        raise ValueError(f"dur: {time_us} us is negative")
-    return int(start_us * 1000), int(time_us * 1000)
+    start_ns = _nanoseconds(event, "ts", _LATEST_US)
+    time_ns = _nanoseconds(event, "dur", _LONGEST_US)
+    if time_ns < 0:
+        raise ValueError(f"dur: {time_ns} ns is negative")
+    return start_ns, time_ns
 
 
-def _microseconds(event: dict[str, Any], key: str, limit: float) -> int | Decimal:
+def _nanoseconds(event: dict[str, Any], key: str, limit_us: float) -> int:
+    """A time in microseconds, exact: as a float it would be rounded."""
     value = event.get(key)
-    if isinstance(value, int) and abs(value) < limit:
-        return value
-    text = _text(value)[:400]
+    if isinstance(value, int) and abs(value) < limit_us:
+        return value * 1000
     if value is None or isinstance(value, list | dict):
         raise ValueError(f"{key}: the event has no such time")
-    if abs(number_of(text)) >= limit:
+    text = _text(value)[:400].strip()
+    whole, _, fraction = text.partition(".")
+    if whole.isdecimal() and fraction.isdecimal() and len(whole) < 16 and int(whole) < limit_us:
+        return int(whole) * 1000 + int((fraction + "00")[:3])
+    if abs(number_of(text)) >= limit_us:
         raise ValueError(f"{key}: {text[:40]} us is no time")
-    return Decimal(text.strip().replace(",", ""))
+    return int(Decimal(text.replace(",", "")) * 1000)
 
 
 def _name(event: dict[str, Any]) -> str:
