@@ -152,3 +152,10 @@ def test_sums_of_domains_are_no_operations(tmp_path: Path) -> None:
     records = read_text(tmp_path, text)
     assert [each.name for each in operations(records)] == ["my_kernel"]
     assert len(records) == 3
+
+
+def test_a_counter_without_a_column_of_values_is_left_out(tmp_path: Path) -> None:
+    text = (SAMPLES / "rocprofv3_counter_collection.csv").read_text()
+    found = operations(read_text(tmp_path, text.replace("Counter_Value", "Counter_Values")))
+    assert [each.name[:4] for each in found] == ["void", "subt"]
+    assert all("SQ_WAVES" not in each.counters for each in found)

@@ -208,7 +208,7 @@ def _execution(row: _Row, position: Position) -> Record:
     launch = _launch(tuple(row.get(column, "") for column in _LAUNCH_COLUMNS))
     begin, end = _first(row, "starttimestamp", "beginns"), _first(row, "endtimestamp", "endns")
     attributes, counters = launch.attributes, dict[str, float]()
-    if "countername" in row:
+    if "countername" in row and "countervalue" in row:
         dispatch = "/".join(row.get(key, "") for key in ("agentid", "dispatchid"))
         attributes = {**attributes, "counter": row["countername"], "dispatch": dispatch}
         counters[row["countername"]] = number_of(row["countervalue"])
