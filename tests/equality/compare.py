@@ -218,12 +218,15 @@ def _requests(
     """Bytes of a lane with sectors or passes of a warp, of what each thread does by itself."""
     buffers = {buffer.id: buffer for buffer in facts.buffers}
     mine: defaultdict[tuple[str, str, str], set[tuple[float, float]]] = defaultdict(set)
-    nodes = compile_statements(map_threads(facts, counts, sizes, buffers), facts, buffers)
+    nodes, mapped = map_threads(facts, counts, sizes, buffers)
+    instructions = compile_statements(nodes, mapped, facts, buffers)
     for item in nodes:
         for leaf in item.leaves():
             if leaf.source.per != "thread" or not isinstance(leaf.source, BY_ELEMENT):
                 continue
-            for entry, request in zip(leaf.count.accesses, leaf.mapping.requests, strict=False):
+            for entry, request in zip(
+                leaf.count.accesses, instructions[leaf].mapping.requests, strict=False
+            ):
                 level = memory_space(entry.access, buffers)
                 if request is None or level is None or not entry.elements:
                     continue

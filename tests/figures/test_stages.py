@@ -12,7 +12,7 @@ from figures.kernels import FOLDER, KERNELS, HeldKernel
 from tirlens.hardware import load
 from tirlens.model.analyze import workload_of
 from tirlens.model.gpu.kernel import GpuKernel, model_gpu_kernel
-from tirlens.model.tree.node import leaves_of
+from tirlens.model.tree.node import Leaf
 from tirlens.model.tree.timed_node import TimedNode
 
 _NAMES = {
@@ -40,7 +40,9 @@ def test_stages(kernel: HeldKernel) -> None:
 
 def _figures(modelled: GpuKernel) -> Iterator[str]:
     own_s = _own_s(modelled.block_time)
-    for number, leaf in enumerate(leaves_of(modelled.tree)):
+    context = modelled.context
+    for leaf in modelled.costs.leaves:
+        number = leaf.number
         yield line(
             of=f"{number} counted",
             executions=leaf.count.executions,
@@ -53,20 +55,20 @@ def _figures(modelled: GpuKernel) -> Iterator[str]:
             threads=leaf.threads,
             lanes=leaf.lanes,
         )
+        route, row = context.compiled.routes[leaf], context.compiled.instructions[leaf]
         yield line(
-            of=f"{number} route",
-            **{f.name: getattr(leaf.route, f.name) for f in fields(leaf.route)},
+            of=f"{number} route", **{each.name: getattr(route, each.name) for each in fields(route)}
         )
-        yield line(of=f"{number} instructions", by_unit=leaf.instructions)
+        yield line(of=f"{number} instructions", by_unit=row.operations)
         yield line(
             of=f"{number} compiled",
-            index=leaf.index_instructions,
-            predicate=leaf.predicate_instructions,
-            skipped=leaf.skipped_instructions,
-            spilled_bytes=leaf.spilled_bytes,
-            slow_path=leaf.has_slow_path,
+            index=row.index,
+            predicate=row.predicate,
+            skipped=row.skipped,
+            spilled_bytes=context.busy.spills[leaf].stored_bytes,
+            slow_path=row.has_slow_path,
         )
-        traffic = leaf.traffic
+        traffic = context.moved.traffic[leaf]
         yield line(
             of=f"{number} moved",
             l2_read_bytes=traffic.l2_read_bytes,
@@ -75,10 +77,10 @@ def _figures(modelled: GpuKernel) -> Iterator[str]:
             dram_write_bytes=traffic.dram_write_bytes,
             dram_requested_bytes=traffic.dram_requested_bytes,
             sectors_per_request=traffic.sectors_per_request,
-            atomic_passes=leaf.atomics.passes,
+            atomic_passes=context.moved.atomics[leaf].passes,
         )
-        yield line(of=f"{number} busy", busy_s=leaf.busy_s)
-        yield line(of=f"{number} block", own_s=own_s.get(id(leaf)))
+        yield line(of=f"{number} busy", busy_s=context.busy.unit_s[leaf])
+        yield line(of=f"{number} block", own_s=own_s.get(number))
     block = modelled.launch.block
     resources = block.resources
     yield line(
@@ -94,7 +96,8 @@ def _figures(modelled: GpuKernel) -> Iterator[str]:
 
 
 def _own_s(node: TimedNode) -> dict[int, float]:
-    found = {} if node.node is None else {id(node.node): node.own_s}
+    """The own time of each statement in a block, by its number."""
+    found = {node.node.number: node.own_s} if isinstance(node.node, Leaf) else {}
     for child in node.children:
         found |= _own_s(child)
     return found

@@ -29,8 +29,10 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 
 from tirlens.hardware import Device, load  # noqa: E402
 from tirlens.model.analyze import analyze, workload_of  # noqa: E402
-from tirlens.model.gpu.block.occupancy import BlockResources, occupancy  # noqa: E402
-from tirlens.model.gpu.units import leaf_requests  # noqa: E402
+from tirlens.model.gpu.kernel import compile_for  # noqa: E402
+from tirlens.model.gpu.occupancy.occupancy import BlockResources, occupancy  # noqa: E402
+from tirlens.model.gpu.units.unit_times import leaf_requests  # noqa: E402
+from tirlens.model.tree.compiled import Compiled  # noqa: E402
 from tirlens.model.tree.context import CONCURRENT_KINDS, GRID_KINDS  # noqa: E402
 from tirlens.model.tree.node import leaves_of  # noqa: E402
 from tirlens_worker.codec import from_json  # noqa: E402
@@ -111,27 +113,24 @@ def _shape(base: str, text: str) -> tuple[int, int, int]:
     return 16, 8, int(digits.removeprefix("168")) if digits.startswith("168") else 16
 
 
-def predicted(items: Iterable[Any], device: Device, warps: float) -> Counted:
+def predicted(items: Iterable[Any], compiled: Compiled, device: Device, warps: float) -> Counted:
     """The model's instructions of one of so many warps."""
     units: Counter[str] = Counter()
     bytes_, products = 0.0, 0.0
     for leaf in leaves_of(items):
-        for (unit, name), number in leaf.instructions.items():
+        row, route = compiled.instructions[leaf], compiled.routes[leaf]
+        for (unit, name), number in row.operations.items():
             units["fp64" if unit == "fma" and name == "fp64" else unit] += number / 32
-        requests = leaf_requests(leaf, device)
-        units[INTEGER] += (
-            leaf.index_instructions * requests.max_instructions + leaf.predicate_instructions / 32
-        )
-        units["index"] += leaf.index_instructions * requests.max_instructions
-        known, anew = (
-            (leaf.mapping.requests, leaf.mapping.issued_shares) if leaf.mapping else ((), ())
-        )
+        requests = leaf_requests(leaf, row, route, device)
+        units[INTEGER] += row.index * requests.max_instructions + row.predicate / 32
+        units["index"] += row.index * requests.max_instructions
+        known, anew = row.mapping.requests, row.mapping.issued_shares
         loaded: set[Any] = set()
         for number, entry in enumerate(leaf.count.accesses):
             request = known[number] if number < len(known) else None
             if request is None or not entry.elements or entry.access.route in ("tma", "async"):
                 continue
-            if leaf.route.copy == "tma":
+            if route.copy == "tma":
                 continue
             place = (entry.access.mode, entry.access.buffer, entry.access.indices)
             if place in loaded:
@@ -231,17 +230,17 @@ def instructions(
     found = workload_of(kernel.facts)
     if found is None or found.needs:
         return "", None, None
-    items = found.tree
+    items, compiled = found.tree, compile_for(found, device)
     blocks = math.prod(found.counts.launch.grid or (1,))
     warps = blocks * max(math.prod(found.counts.launch.threads or (1,)) / 32, 1)
     if not kernel.row["loop"]:
         made = real(kernel.row["code"])
-        return "code", predicted(items, device, warps).units, made.units
+        return "code", predicted(items, compiled, device, warps).units, made.units
     made = real(kernel.row["loop"])
-    loop = _main_loop(items, device, warps)
+    loop = _main_loop(items, compiled, device, warps)
     if loop is None:
         return "loop", None, None
-    model = predicted([loop], device, warps)
+    model = predicted([loop], compiled, device, warps)
     for mine, theirs in (
         (model.products, made.products),
         (model.global_bytes, made.global_bytes),
@@ -254,7 +253,7 @@ def instructions(
     return "loop", None, None
 
 
-def _main_loop(items: Iterable[Any], device: Device, warps: float) -> Any:
+def _main_loop(items: Iterable[Any], compiled: Compiled, device: Device, warps: float) -> Any:
     """The innermost loop that turns, of most instructions."""
     loops: list[Any] = []
 
@@ -270,7 +269,7 @@ def _main_loop(items: Iterable[Any], device: Device, warps: float) -> Any:
         visit(item)
     return max(
         loops,
-        key=lambda loop: sum(predicted([loop], device, warps).units.values()),
+        key=lambda loop: sum(predicted([loop], compiled, device, warps).units.values()),
         default=None,
     )
 

@@ -21,11 +21,12 @@ from tirlens.model import analyze
 from tirlens.model.gpu.block.software_pipeline import loads_by_use
 from tirlens.model.gpu.compiler.load_reuse import issued_load_share, reads_per_load
 from tirlens.model.gpu.compiler.loop_carried import find_carried_dependence
-from tirlens.model.gpu.compiler.spills import add_spill_time
 from tirlens.model.gpu.launch.imbalance import block_times_s
 from tirlens.model.gpu.mapping.memory_requests import memory_request
+from tirlens.model.gpu.memory.latency import memory_state
 from tirlens.model.gpu.memory.row_efficiency import row_efficiency
-from tirlens.model.gpu.units import with_read_write_mix
+from tirlens.model.gpu.units.spills import spill_statement
+from tirlens.model.tree.busy import NO_SPILLS
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 
@@ -52,8 +53,17 @@ class Kernel:
     error_without: float
 
 
-def first(value: Any, *_: Any) -> Any:
-    return value
+# The one that the mechanism's removal does not replace.
+_STATE = memory_state
+
+
+def rate_of_a_copy(device: Any, traffic: Any) -> Any:
+    """The state of the memory, whatever the kernel reads and writes."""
+    return _STATE(device, ())
+
+
+def without_spills(leaf: Any, unit_s: Any, *_: Any) -> Any:
+    return unit_s, NO_SPILLS
 
 
 def unity(*_: Any) -> float:
@@ -77,8 +87,8 @@ def swizzled(starts: Any, vector: Any, buffer: Any, written: bool, loads: bool) 
 CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Kernel]] = {
     # Pure writes of a stream on an L40 are faster than a copy.
     "mix of reads and writes": (
-        with_read_write_mix,
-        first,
+        memory_state,
+        rate_of_a_copy,
         Kernel("streams", 164, 0.02, 0.06),
     ),
     # A product with weights of 4 bits on an H200, whose scales the elements of a thread share.
@@ -107,8 +117,8 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Kernel]] = {
     ),
     # A product of CLBlast on an RTX 3090 with 256 accumulators a thread.
     "register spills": (
-        add_spill_time,
-        first,
+        spill_statement,
+        without_spills,
         Kernel("sweeps", 206, 0.12, 0.85),
     ),
     # Attention on an H100, whose producer loads K again while the consumers use V.
@@ -169,7 +179,7 @@ def test_the_stores_of_spills_are_traffic_of_l2(monkeypatch: pytest.MonkeyPatch)
     assert any(caveat.is_spill for caveat in report.caveats)
     assert report.l2_bytes is not None
     assert sum(entry.l2_bytes or 0 for entry in report.loops) == pytest.approx(report.l2_bytes)
-    monkeypatch.setattr("tirlens.model.gpu.kernel.add_spill_time", first)
+    monkeypatch.setattr("tirlens.model.gpu.units.spill_statement", without_spills)
     without = analyze(facts, device)
     assert without.l2_bytes is not None
     assert report.l2_bytes - without.l2_bytes > 10e9

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tirlens.model.counting.kernel_counter import KernelCounter
+from tirlens.hardware import Device
 from tirlens.model.counting.kernel_counts import NodeCount
-from tirlens.model.gpu.compiler import compile_statements
 from tirlens.model.gpu.compiler.memory_instructions import issue_requests
-from tirlens.model.gpu.mapping import map_threads
+from tirlens.model.gpu.kernel import GpuKernel, model_gpu_kernel
 from tirlens.model.gpu.mapping.thread_mapping import map_to_threads
+from tirlens.model.tree.compiled import Instructions
 from tirlens.model.tree.context import LoopContext
-from tirlens.model.tree.node import CostNode, StatementCost, leaves_of
-from tirlens.model.tree.thread_mapping import ThreadMapping
+from tirlens.model.tree.node import NO_ARITH, Leaf, leaves_of
+from tirlens.model.tree.table import Table
+from tirlens.model.tree.thread_mapping import Mapped, ThreadMapping
+from tirlens.model.workload import Workload, count_workload
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -62,37 +64,64 @@ def launched(
     return facts((grid,), buffers, Launch((blocks,), (threads,)))
 
 
-def leaves(
-    kernel: KernelFacts, sizes: Mapping[str, int] | None = None
-) -> tuple[StatementCost, ...]:
+def workload(kernel: KernelFacts, sizes: Mapping[str, int] | None = None) -> Workload:
+    """What an analysis computes of a kernel before a device is chosen."""
+    return count_workload(kernel, sizes or {})
+
+
+def leaves(kernel: KernelFacts, sizes: Mapping[str, int] | None = None) -> tuple[Leaf, ...]:
     """The statements of a kernel as the model works on them, in program order."""
-    return tuple(leaves_of(tree(kernel, sizes)))
+    return tuple(leaves_of(workload(kernel, sizes).tree))
 
 
-def tree(kernel: KernelFacts, sizes: Mapping[str, int] | None = None) -> tuple[CostNode, ...]:
-    """The cost nodes of a kernel with their thread mappings and instructions."""
-    counts, bound = KernelCounter(kernel, sizes or {}).counts(), sizes or {}
-    buffers = {buffer.id: buffer for buffer in kernel.buffers}
-    return compile_statements(map_threads(kernel, counts, bound, buffers), kernel, buffers)
+def instructions(
+    kernel: KernelFacts, sizes: Mapping[str, int] | None = None
+) -> tuple[Instructions, ...]:
+    """The instructions of the statements of a kernel, in program order."""
+    return tuple(workload(kernel, sizes).instructions)
+
+
+def modelled(kernel: KernelFacts, device: Device) -> GpuKernel:
+    """A kernel with what each stage finds of it on a GPU."""
+    return model_gpu_kernel(workload(kernel), device)
+
+
+def busy_times(kernel: KernelFacts, device: Device) -> tuple[Mapping[str, float], ...]:
+    """The busy times of the statements of a kernel on a GPU, in program order."""
+    return tuple(modelled(kernel, device).costs.busy.unit_s)
+
+
+def statement(
+    source: Statement, context: LoopContext, threads: int = 1, count: NodeCount | None = None
+) -> Leaf:
+    """A statement of which nothing is counted, the first of its kernel."""
+    return Leaf(
+        number=0,
+        source=source,
+        count=count or NodeCount(source, 1, 1),
+        context=context,
+        threads=threads,
+        arith=NO_ARITH,
+        flop=0,
+        useful_flop=0,
+        masked_flop=0,
+        read_bytes=0,
+        write_bytes=0,
+        shared_bytes=0,
+    )
 
 
 def issued_mapping(
-    statement: Statement,
+    source: Statement,
     context: LoopContext,
     buffers: Mapping[str, Buffer],
     threads: int,
     accumulators: frozenset[str] = frozenset(),
 ) -> ThreadMapping:
     """The thread mapping of a statement with the loads and stores that the compiler issues."""
-    leaf = StatementCost(
-        statement,
-        NodeCount(statement, 1, 1),
-        context,
-        threads=threads,
-        mapping=map_to_threads(statement, context, buffers, threads, accumulators),
-        accumulators=accumulators,
-    )
-    return issue_requests(leaf, buffers, {})
+    mapping = map_to_threads(source, context, buffers, threads, accumulators)
+    mapped = Mapped(Table([mapping]), Table([0]), accumulators)
+    return issue_requests(statement(source, context, threads), mapped, buffers, {})
 
 
 def tile(

@@ -81,7 +81,13 @@ class Question:
         known = self._workload
         if known is None:
             return None
-        return map_array_accesses(self.leaves, array, known.buffers, known.facts.framework)
+        return map_array_accesses(
+            leaves_of(known.tree),
+            known.mapped.accumulators,
+            array,
+            known.buffers,
+            known.facts.framework,
+        )
 
     def saving_s(self, facts: KernelFacts, part: Loop | Statement | None = None) -> float | None:
         """Seconds that `facts` would save; None where either time is unknown or it cannot run.

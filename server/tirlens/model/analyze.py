@@ -16,7 +16,7 @@ from . import cpu
 from .counting.data_substitution import bind_data_extents, split_rows_evenly
 from .gpu.compiler.atomic_forms import note_update_loops
 from .gpu.compiler.matrix_instructions import find_unsupported_instructions
-from .gpu.kernel import find_launch, model_gpu_kernel, move_bytes
+from .gpu.kernel import compile_for, find_launch, model_gpu_kernel, move_bytes
 from .gpu.launch.limits import array_bytes, refused_launch
 from .gpu.memory.atomic_contention import note_expected_contention
 from .gpu.requirements import refuse, requirement_notes, unmet_requirements
@@ -193,16 +193,19 @@ def _analyze_gpu_kernel(
     report: KernelReport, workload: Workload, device: Device, by_line: bool
 ) -> KernelReport:
     kernel = model_gpu_kernel(workload, device)
-    leaves = leaves_of(kernel.tree)
+    costs = kernel.costs
+    leaves = costs.leaves
     unsupported = find_unsupported_instructions((leaf.source for leaf in leaves), device.arch)
     loops = note_update_loops(leaves, device.arch)
-    contention = note_expected_contention(leaves, device)
-    lost = tuple(lost_notes(kernel.tree))
+    contention = note_expected_contention(leaves, kernel.context.moved.atomics, device)
+    lost = tuple(lost_notes(costs.tree, kernel.context.compiled.routes))
     lacks = unmet_requirements(workload.facts, (leaf.source for leaf in leaves), device)
     required = requirement_notes(workload.facts, lacks, device)
     notes = (*unsupported, *required, *loops, *contention, *lost)
     report = report.replace(caveats=(*report.caveats, *notes))
-    report = add_traffic(report, workload.counted.footprint, leaves, device)
+    report = add_traffic(
+        report, workload.counted.footprint, costs.traffic, sum(map(costs.l2_bytes, leaves)), device
+    )
     report = add_gpu_launch(report, kernel.launch, device)
     timed = kernel.block_time, kernel.time
     block = kernel.launch.block
@@ -210,33 +213,41 @@ def _analyze_gpu_kernel(
     if not reason and report.lowering_error:
         reason = f"{report.framework} does not compile this for {device.name}"
     if reason or not block.occupancy:
-        return add_unknown_time(report, kernel.tree, timed, reason or block.misfit, by_line)
-    return add_time(report, device, kernel.tree, timed, kernel.launch.blocks, by_line)
+        return add_unknown_time(report, costs, timed, reason or block.misfit, by_line)
+    return add_time(report, device, costs, timed, kernel.launch.blocks, by_line)
 
 
 def _analyze_cpu_kernel(
     report: KernelReport, workload: Workload, device: Device, by_line: bool
 ) -> KernelReport:
     times = cpu.time_kernel(workload.tree, workload.buffers, workload.shapes, device)
-    report = add_traffic(report, workload.counted.footprint, leaves_of(times.nodes), device)
+    report = add_traffic(
+        report,
+        workload.counted.footprint,
+        times.costs.traffic,
+        sum(map(times.costs.l2_bytes, times.costs.leaves)),
+        device,
+    )
     report = add_cached_roofline(report, device).replace(schedule="cpu")
     timed = times.timed_tree, times.kernel_time
     if workload.is_scheduled:
         reason = f"it launches blocks of threads, and {device.name} is a CPU: choose a GPU"
-        return add_unknown_time(report, times.nodes, timed, reason, by_line)
-    return add_time(report, device, times.nodes, timed, times.busy_cores, by_line)
+        return add_unknown_time(report, times.costs, timed, reason, by_line)
+    return add_time(report, device, times.costs, timed, times.busy_cores, by_line)
 
 
 def _bound_unscheduled_kernel(
     report: KernelReport, workload: Workload, device: Device
 ) -> KernelReport:
     footprint = unavoidable_footprint(workload.counted.footprint, workload.facts.buffers)
-    launch = find_launch(workload, workload.tree, device)
-    leaves = move_bytes(workload, leaves_of(workload.tree), launch, device)
-    leaves = limit_to_compulsory_bytes(leaves, None if footprint is None else footprint.bytes)
-    report = add_traffic(report, footprint, leaves, device)
+    compiled = compile_for(workload, device)
+    launch = find_launch(workload, compiled, device)
+    moved = move_bytes(workload, compiled, launch, device)
+    limit = None if footprint is None else footprint.bytes
+    traffic = limit_to_compulsory_bytes(moved.traffic, limit)
+    report = add_traffic(report, footprint, traffic, sum(one.l2_bytes for one in traffic), device)
     least = None if footprint is None else footprint.least_bytes
-    return report_lower_bound(report, device, workload.tree, leaves, least)
+    return report_lower_bound(report, device, workload.tree, traffic, least)
 
 
 def _add_count_caveats(report: KernelReport, workload: Workload) -> KernelReport:

@@ -17,10 +17,13 @@ from .counting.count_transfer import transfer_counts
 from .counting.kernel_counts import Counts
 from .gpu.compiler import compile_statements
 from .gpu.mapping import map_threads
-from .gpu.memory.global_accesses import GlobalAccesses, find_global_accesses
+from .gpu.memory.global_accesses import GlobalAccess, find_global_accesses
+from .tree.compiled import Instructions
 from .tree.context import WARP
 from .tree.node import CostNode, leaves_of
-from .tree.transfer import have_same_statements, transfer_costs
+from .tree.same_statements import have_same_statements, like_tree
+from .tree.table import Table
+from .tree.thread_mapping import Mapped
 
 
 @dataclass(frozen=True)
@@ -74,21 +77,37 @@ class Workload:
         """The shapes of the arrays by id; empty where one is not known."""
         return {key: value.shape or () for key, value in self.counts.buffers.items()}
 
-    @cached_property
+    @property
     def tree(self) -> tuple[CostNode, ...]:
-        """The kernel as a tree of cost nodes with their thread mappings and instructions."""
-        base = self._shared_base
-        if base is None:
-            nodes = map_threads(
-                self.facts, self.counts, self.counted.bindings, self.buffers, self.warp_size
-            )
-            return compile_statements(nodes, self.facts, self.buffers)
-        if base.facts.body is self.facts.body:
-            return base.tree
-        return transfer_costs(base.tree, self.counts, self.counted.bindings, self.warp_size)
+        """The kernel as a tree of cost nodes."""
+        return self._mapping[0]
+
+    @property
+    def mapped(self) -> Mapped:
+        """The thread mappings of the statements."""
+        return self._mapping[1]
 
     @cached_property
-    def global_accesses(self) -> GlobalAccesses:
+    def _mapping(self) -> tuple[tuple[CostNode, ...], Mapped]:
+        base = self._shared_base
+        if base is None:
+            return map_threads(
+                self.facts, self.counts, self.counted.bindings, self.buffers, self.warp_size
+            )
+        if base.facts.body is self.facts.body:
+            return base.tree, base.mapped
+        tree = like_tree(base.tree, self.counts, self.counted.bindings, self.warp_size)
+        return tree, base.mapped
+
+    @cached_property
+    def instructions(self) -> Table[Instructions]:
+        """The instructions of the statements, which are the same on all devices."""
+        if self._shared_base is not None:
+            return self._shared_base.instructions
+        return compile_statements(self.tree, self.mapped, self.facts, self.buffers)
+
+    @cached_property
+    def global_accesses(self) -> Sequence[GlobalAccess]:
         """How the accesses to global memory proceed from block to block."""
         if self._shared_base is not None:
             return self._shared_base.global_accesses

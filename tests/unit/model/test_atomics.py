@@ -6,19 +6,17 @@ from itertools import pairwise
 
 import pytest
 
-from support.kernels import launched, leaves
+from support.kernels import instructions, launched, leaves, modelled
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.compiler.atomic_forms import atomic_form
-from tirlens.model.gpu.kernel import model_gpu_kernel
 from tirlens.model.gpu.memory.atomic_contention import (
     ATOMIC_PASS_CLOCKS,
     expected_largest_load,
     shared_wavefronts,
     update_clocks,
 )
-from tirlens.model.tree.node import leaves_of
-from tirlens.model.workload import count_workload
+from tirlens.model.gpu.memory.latency import memory_state
 from tirlens_worker.facts import Access, Arith, Atomic, Buffer, Expr, KernelFacts, Span
 
 H100, A100 = load("h100-sxm"), load("a100-80-sxm")
@@ -80,7 +78,7 @@ def test_passes_of_slices_are_those_of_a_measurement(
     words: int, apart: int, measured_s: float
 ) -> None:
     kernel = update(("*", ("%", "tx", words), apart), "int32", words * apart, blocks=148)
-    demand = leaves_of(model_gpu_kernel(count_workload(kernel, {}), H100).tree)[0].atomics
+    demand = next(iter(modelled(kernel, H100).context.moved.atomics))
     of_128_threads = demand.line_passes / 2 * 1000
     assert of_128_threads * ATOMIC_PASS_CLOCKS / 1.8e9 == pytest.approx(measured_s, rel=0.05)
 
@@ -173,12 +171,17 @@ def test_wavefronts_in_shared_memory(
     kernel = update(index, dtype, 2048, scope="shared", is_constant=is_constant)
     (leaf,) = leaves(kernel)
     number = len(leaf.count.accesses) - 1
-    assert shared_wavefronts(leaf, number, "sm_90") == wavefronts
+    (row,) = instructions(kernel)
+    assert shared_wavefronts(leaf, number, row.mapping, "sm_90") == wavefronts
 
 
 def test_sums_of_floats_in_shared_memory_wait_for_the_other_threads() -> None:
-    one, many = (leaves(update(("%", "tx", n), scope="shared", elements=n))[0] for n in (1, 256))
-    assert update_clocks(one, H100) == pytest.approx(256 * update_clocks(many, H100))
+    def clocks(elements: int) -> float:
+        kernel = update(("%", "tx", elements), scope="shared", elements=elements)
+        (leaf,), (row,) = leaves(kernel), instructions(kernel)
+        return update_clocks(leaf, row.mapping, H100, memory_state(H100, ()))
+
+    assert clocks(1) == pytest.approx(256 * clocks(256))
 
 
 @pytest.mark.parametrize(

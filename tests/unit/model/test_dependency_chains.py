@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.kernels import launched, leaves, site
+from support.kernels import instructions, launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.block.dependency_chains import is_thread_code, longest_chain_s
@@ -74,8 +74,9 @@ def test_longest_chain(body: list[Statement], links: int) -> None:
 def test_chain_clocks_add_up_over_the_instructions_of_an_element() -> None:
     def steps(*arith: Arith) -> float:
         written = (Access("Y", "write", ("tx",)),)
-        (leaf,) = leaves(launched((Store("Y", arith, written, sites=site(3)),), BUFFERS))
-        return chain_clocks(leaf, load("h200").microarchitecture)
+        kernel = launched((Store("Y", arith, written, sites=site(3)),), BUFFERS)
+        (leaf,), (row,) = leaves(kernel), instructions(kernel)
+        return chain_clocks(leaf, row, load("h200").microarchitecture)
 
     one = steps(Arith("mul", "float32", 1))
     assert steps(Arith("mul", "float32", 3)) == 3 * one

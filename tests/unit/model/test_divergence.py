@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.kernels import launched, leaves
+from support.kernels import instructions, launched
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.mapping.active_threads import find_activity, fullest_warp
@@ -109,11 +109,11 @@ def test_idle_lanes_of_small_blocks_are_issued() -> None:
 
 def test_loads_of_one_lane_move_their_own_sector() -> None:
     read = Store("v[0] = x[tx]", (), (Access("x", "read", ("tx",)), Access("v", "write", (0,))))
-    one = leaves(kernel(Branch(("==", LANE, 5), (read,))))[0]
+    one = instructions(kernel(Branch(("==", LANE, 5), (read,))))[0]
     (request, _) = one.mapping.requests
     assert request is not None
     assert (request.lanes, request.sectors, request.elements_per_warp) == (1, 1, 1)
-    half = leaves(kernel(Branch(("==", ("%", "tx", 2), 0), (read,))))[0]
+    half = instructions(kernel(Branch(("==", ("%", "tx", 2), 0), (read,))))[0]
     (request, _) = half.mapping.requests
     assert request is not None
     assert (request.lanes, request.sectors, request.elements_per_warp) == (16, 4, 16)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from support.kernels import launched, leaves, site
-from tirlens.hardware import load
+from support.kernels import launched, leaves, modelled, site
+from tirlens.hardware import Device, load
 from tirlens.model import analyze
 from tirlens.model.gpu.block.exposed_latency import reduce_clocks, scan_clocks
-from tirlens.model.gpu.launch.memory_latency import with_loaded_latency
+from tirlens.model.gpu.memory.latency import memory_state, with_loaded_latency
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -27,6 +27,16 @@ from tirlens_worker.facts import (
 )
 
 H200 = load("h200")
+
+
+def idle_latency_s(device: Device) -> float:
+    return with_loaded_latency(memory_state(device, ()), device, 0).dram_latency_s
+
+
+def clocks_of_reduction(kernel: KernelFacts) -> float:
+    compiled = modelled(kernel, H200).context.compiled
+    (leaf,) = (leaf for leaf in leaves(kernel) if isinstance(leaf.source, Reduce))
+    return reduce_clocks(leaf, compiled, H200.microarchitecture)
 
 
 def fragment(name: str, *shape: int) -> Buffer:
@@ -60,8 +70,7 @@ def tile_op(kind: type[Reduce] | type[Scan], rows: int, columns: int) -> KernelF
     ],
 )
 def test_reduction_clocks_follow_the_template(rows: int, columns: int, clocks: float) -> None:
-    (leaf,) = leaves(tile_op(Reduce, rows, columns))
-    assert reduce_clocks(leaf, H200.microarchitecture) == clocks
+    assert clocks_of_reduction(tile_op(Reduce, rows, columns)) == clocks
 
 
 @pytest.mark.parametrize(
@@ -93,8 +102,7 @@ def test_reduction_has_the_layout_of_the_copied_tile(copied: str, clocks: float)
         fragment("sums", 4, 256),
         fragment("y", 4),
     )
-    (leaf,) = (leaf for leaf in leaves(launched(body, buffers)) if isinstance(leaf.source, Reduce))
-    assert reduce_clocks(leaf, H200.microarchitecture) == clocks
+    assert clocks_of_reduction(launched(body, buffers)) == clocks
 
 
 @pytest.mark.parametrize(
@@ -125,9 +133,7 @@ def test_reduction_of_tensor_memory_has_one_row_a_thread(threads: int, clocks: f
         fragment("x", 128, 64),
         fragment("y", 128),
     )
-    kernel = launched(body, buffers, threads=threads)
-    (leaf,) = (leaf for leaf in leaves(kernel) if isinstance(leaf.source, Reduce))
-    assert reduce_clocks(leaf, H200.microarchitecture) == clocks
+    assert clocks_of_reduction(launched(body, buffers, threads=threads)) == clocks
 
 
 def test_scan_clocks_of_a_warp_for_each_line() -> None:
@@ -179,7 +185,7 @@ def test_blocks_that_share_a_row_wait_for_the_same_load_at() -> None:
     """Blocks that start together all wait for DRAM at each new row.  Later ones hit in L2."""
     own: Expr = ("+", ("*", "bx", 64), "k")
     # 64 iterations, with an idle memory.
-    waited = 64 * with_loaded_latency(H200, 0).dram.latency_s
+    waited = 64 * idle_latency_s(H200)
     assert waited < time_s(load_rows(132, "k")) < 1.25 * waited
     # Later blocks find the rows of the first ones in L2.
     later = 132 * 256
@@ -194,7 +200,7 @@ def test_port_of_the_sm_bounds_the_loads_of_its_block() -> None:
 
 def test_a_load_waits_for_the_requests_ahead_of_it() -> None:
     """Few blocks find an idle memory, however much each loads in sequence; many do not."""
-    idle_s, loaded_s = with_loaded_latency(H200, 0).dram.latency_s, H200.dram.latency_s
+    idle_s, loaded_s = idle_latency_s(H200), H200.dram.latency_s
     waited = {
         blocks: time_s(load_rows(blocks, ("+", ("*", "bx", 4096), "k"), 4096)) / 4096
         for blocks in (4, 132 * 16)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.kernels import launched, leaves
+from support.kernels import instructions, launched, leaves
 from tirlens.model.gpu.compiler.predication import predicate_instructions
 from tirlens.model.gpu.mapping.active_threads import find_activity
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
@@ -63,9 +63,10 @@ def test_guard_instructions(condition: Expr, expected: float) -> None:
 )
 def test_what_warps_pass_over(body: tuple[Node, ...], passed: float) -> None:
     branch = Branch(("<", "tx", 128), body)
-    first = leaves(launched((Loop("serial", "u", 0, 2, (branch,)),), BUFFERS, threads=256))[0]
-    assert first.skipped_instructions == passed * 2 * 8
-    assert (first.threads, first.reaching_threads) == (128, 256)
+    facts = launched((Loop("serial", "u", 0, 2, (branch,)),), BUFFERS, threads=256)
+    first = instructions(facts)[0]
+    assert first.skipped == passed * 2 * 8
+    assert (leaves(facts)[0].threads, first.reaching_threads) == (128, 256)
 
 
 @pytest.mark.parametrize(
@@ -75,9 +76,9 @@ def test_what_warps_pass_over(body: tuple[Node, ...], passed: float) -> None:
 def test_turns_of_loops_that_stay(extent: Expr, barrier: bool, each: float) -> None:
     load = Store("", (), (Access("x", "read", ("k", "tx")), ADD.accesses[-1]))
     loop = Loop("serial", "k", 0, extent, (load, SYNC) if barrier else (load,))
-    first = leaves(launched((loop,), BUFFERS, threads=256), {"n": 50})[0]
+    first = instructions(launched((loop,), BUFFERS, threads=256), {"n": 50})[0]
     turns = extent if isinstance(extent, int) else 50
-    assert first.skipped_instructions == pytest.approx(each * turns * 256 * 8)
+    assert first.skipped == pytest.approx(each * turns * 256 * 8)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +93,8 @@ def test_turns_of_loops_that_stay(extent: Expr, barrier: bool, each: float) -> N
 def test_loads_behind_a_condition(condition: Expr, each: float) -> None:
     read = Access("x", "read", ("k", "tx"), guard=condition)
     load = Store("", (), (read, Access("s", "write", ("tx",))))
-    first = leaves(launched((Loop("serial", "k", 0, 64, (load,)),), BUFFERS, threads=256))[0]
-    assert first.predicate_instructions == pytest.approx(each * 64 * 256 * 8)
+    first = instructions(launched((Loop("serial", "k", 0, 64, (load,)),), BUFFERS, threads=256))[0]
+    assert first.predicate == pytest.approx(each * 64 * 256 * 8)
 
 
 def test_who_is_active_where_the_first_block_is_not() -> None:

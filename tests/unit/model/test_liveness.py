@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.kernels import launched, tree
+from support.kernels import launched, workload
 from tirlens.model.counting.kernel_counter import KernelCounter
 from tirlens.model.gpu.compiler.register_pressure import RegisterDemand, find_register_demand
 from tirlens_worker.facts import (
@@ -141,4 +141,4 @@ def peak(facts: KernelFacts) -> float:
 
 
 def live(facts: KernelFacts) -> RegisterDemand:
-    return find_register_demand(tree(facts), KernelCounter(facts, {}).counts())
+    return find_register_demand(workload(facts).tree, KernelCounter(facts, {}).counts())

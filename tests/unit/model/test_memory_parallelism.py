@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from support.kernels import launched, site
-from tirlens.hardware import load
+from tirlens.hardware import Device, load
 from tirlens.model import analyze
-from tirlens.model.gpu.launch.memory_latency import with_loaded_latency
+from tirlens.model.gpu.memory.latency import memory_state, with_loaded_latency
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -28,6 +28,10 @@ from tirlens_worker.facts import (
 )
 
 H200 = load("h200")
+
+
+def idle_latency_s(device: Device) -> float:
+    return with_loaded_latency(memory_state(device, ()), device, 0).dram_latency_s
 
 
 def test_consecutive_loads_wait_for_shared_memory_once() -> None:
@@ -62,7 +66,7 @@ def test_the_compiler_batches_the_loads_of_a_loop() -> None:
         report = analyze(row_sum(extent), H200, {"n": 7})
         assert report.time_s is not None, report.message
         # Latency of an idle memory, as these kernels load little.
-        return report.time_s / with_loaded_latency(H200, 0).dram.latency_s
+        return report.time_s / idle_latency_s(H200)
 
     # One wait for a constant extent; else one for four loads and one for each of the other three.
     assert waits("n") - waits(7) == pytest.approx(3, rel=0.2)
@@ -79,7 +83,7 @@ def test_no_load_moves_across_a_branch_of_the_arithmetic(
     board = load(device)
     report = analyze(row_sum(8, op), board)
     assert report.time_s is not None
-    latency_s = with_loaded_latency(board, 0).dram.latency_s
+    latency_s = idle_latency_s(board)
     assert (report.time_s - board.launch_s) / latency_s == pytest.approx(waits, rel=0.35)
 
 
@@ -136,7 +140,7 @@ def add_rows(
 
 @pytest.mark.parametrize("kind", ["unroll", "serial"])
 def test_no_load_moves_across_a_store_to_an_array_that_may_overlap(kind: LoopKind) -> None:
-    trip_count, latency_s = 16, with_loaded_latency(H200, 0).dram.latency_s
+    trip_count, latency_s = 16, idle_latency_s(H200)
     apart = add_rows(kind, trip_count, overlaps=True) - add_rows(kind, trip_count)
     assert apart == pytest.approx((trip_count - 1) * latency_s, rel=0.05)
 
@@ -144,7 +148,7 @@ def test_no_load_moves_across_a_store_to_an_array_that_may_overlap(kind: LoopKin
 @pytest.mark.parametrize("kind", ["unroll", "serial"])
 def test_no_load_moves_across_the_branches_of_a_division(kind: LoopKind) -> None:
     """Neither the division of an iteration nor its load starts before the previous division."""
-    trip_count, latency_s = 16, with_loaded_latency(H200, 0).dram.latency_s
+    trip_count, latency_s = 16, idle_latency_s(H200)
     apart = add_rows(kind, trip_count, "div") - add_rows(kind, trip_count, "mul")
     assert apart > (trip_count - 1) * latency_s
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from support.kernels import statement
 from tirlens.model.gpu.compiler.matrix_instructions import operand_read_counts
 from tirlens.model.tree.context import kernel_context
-from tirlens.model.tree.node import StatementCost
-from tirlens.model.tree.route import Route
+from tirlens.model.tree.node import Leaf
 from tirlens_worker.facts import Copy, Gemm, MatrixInstruction, WarpPolicy
 
 
-def product(
-    instruction: MatrixInstruction, rows: int, columns: int, threads: int, policy: WarpPolicy
-) -> StatementCost:
+def product(rows: int, columns: int, threads: int, policy: WarpPolicy) -> Leaf:
     node = Gemm("T.gemm(A, B, C)", m_n_k=(rows, columns, 64), policy=policy)
-    route = Route(instruction=instruction)
-    return StatementCost(node, None, kernel_context({}), threads=threads, route=route)
+    return statement(node, kernel_context({}), threads)
 
 
 @pytest.mark.parametrize(
@@ -45,9 +42,10 @@ def test_times(
     policy: WarpPolicy,
     times: tuple[float, float],
 ) -> None:
-    assert operand_read_counts(product(instruction, rows, columns, threads, policy)) == times
+    found = operand_read_counts(product(rows, columns, threads, policy), instruction)
+    assert found == times
 
 
 def test_what_is_no_product_of_tiles_reads_once() -> None:
-    item = StatementCost(Copy("T.copy(A, B)"), None, kernel_context({}), threads=256)
-    assert operand_read_counts(item) == (1, 1)
+    item = statement(Copy("T.copy(A, B)"), kernel_context({}), 256)
+    assert operand_read_counts(item, None) == (1, 1)

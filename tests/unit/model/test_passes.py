@@ -4,7 +4,7 @@ import pytest
 
 from tirlens.hardware import load
 from tirlens.model.gpu.mapping.memory_requests import memory_request
-from tirlens.model.gpu.units import tag_clocks
+from tirlens.model.gpu.units.unit_times import tag_clocks
 from tirlens_worker.facts import Buffer
 
 LANES = range(32)

@@ -11,9 +11,10 @@ from tirlens.model.gpu.launch.launch_time import (
     ResourceDemand,
     time_launch,
 )
-from tirlens.model.gpu.launch.memory_latency import with_loaded_latency
+from tirlens.model.gpu.memory.latency import memory_state, with_loaded_latency
 
 DEVICE = load("h200")
+MEMORY = memory_state(DEVICE, ())
 
 
 def total(blocks: int, alone_s: float, dram_s: float, at_once: float) -> float:
@@ -22,16 +23,16 @@ def total(blocks: int, alone_s: float, dram_s: float, at_once: float) -> float:
 
 
 def test_the_smallest_kernel_takes_a_launch() -> None:
-    load_s = with_loaded_latency(DEVICE, 0).l2.latency_s
+    load_s = with_loaded_latency(MEMORY, DEVICE, 0).l2_latency_s
     assert total(1, load_s, 0.0, 1.0) == pytest.approx(DEVICE.launch_s)
 
 
 def test_the_less_a_kernel_moves_the_sooner_its_loads_come() -> None:
     idle, some, full = (
-        with_loaded_latency(DEVICE, moved).dram.latency_s for moved in (0, 1e6, 1e8)
+        with_loaded_latency(MEMORY, DEVICE, moved).dram_latency_s for moved in (0, 1e6, 1e8)
     )
     assert idle < some < full == DEVICE.dram.latency_s == 2 * idle
-    assert with_loaded_latency(DEVICE, None) == DEVICE
+    assert with_loaded_latency(MEMORY, DEVICE, None) == MEMORY
 
 
 def test_blocks_that_all_run_at_once_load_then_compute() -> None:

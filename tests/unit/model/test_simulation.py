@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.kernels import statement
 from tirlens.model.counting.kernel_counts import NodeCount
 from tirlens.model.gpu.block.warp_roles.simulation import simulate
 from tirlens.model.gpu.block.warp_roles.warp_program import (
@@ -16,11 +17,10 @@ from tirlens.model.gpu.block.warp_roles.warp_program import (
     WarpProgram,
 )
 from tirlens.model.tree.context import kernel_context
-from tirlens.model.tree.node import StatementCost
 from tirlens_worker.facts import Barrier, Signal, SignalKind
 
 BARRIER = Barrier("barrier")
-NODE = StatementCost(BARRIER, NodeCount(BARRIER, None, 1), kernel_context({}))
+NODE = statement(BARRIER, kernel_context({}), count=NodeCount(BARRIER, None, 1))
 TRIP_COUNT = 40
 SLOT = ("%", ("+", ("*", "k", 4), "part"), 3)
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from support.kernels import gemm, launched, leaves
+from support.kernels import gemm, launched, leaves, modelled
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.block.exposed_latency import exposed_latency_s
-from tirlens.model.gpu.block.throughput import BlockContext
 from tirlens.model.tree.traits import ORDERED, some
 from tirlens_worker.facts import (
     Access,
@@ -33,8 +32,9 @@ DIVIDE, KEEP, OTHER = (
 
 @pytest.mark.parametrize(("kind", "clocks"), [("wait", 30), ("arrive", 5), ("wgmma", 0)])
 def test_what_a_synchronisation_takes(kind: BarrierKind, clocks: float) -> None:
-    (leaf,) = leaves(launched((Barrier("T.barrier_arrive()", kind=kind),), ()))
-    latency_s = exposed_latency_s(leaf, BlockContext(H100, blocks=1), executions=1.0)
+    facts = launched((Barrier("T.barrier_arrive()", kind=kind),), (), blocks=1)
+    kernel = modelled(facts, H100)
+    latency_s = exposed_latency_s(kernel.costs.leaves[0], kernel.context, executions=1.0)
     assert latency_s * H100.clock_hz == pytest.approx(clocks)
 
 

@@ -13,10 +13,10 @@ from tirlens.hardware import catalogue, load
 from tirlens.model import analyze
 from tirlens.model.counting.operation_classes import sum_operations
 from tirlens.model.dtypes import tensor_class
-from tirlens.model.gpu.block.occupancy import BlockResources, estimate_registers, occupancy
 from tirlens.model.gpu.compiler.instruction_costs import issue_operations
 from tirlens.model.gpu.memory.l2_sharing import BlockTile, block_order, fetched_bytes
 from tirlens.model.gpu.memory.tile_sequences import find_tile_sequence
+from tirlens.model.gpu.occupancy.occupancy import BlockResources, estimate_registers, occupancy
 from tirlens.model.report import BreakdownEntry, KernelReport
 from tirlens.model.tree.context import kernel_context
 from tirlens_worker.facts import (

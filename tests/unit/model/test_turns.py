@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from support.kernels import launched, leaves
+from support.kernels import instructions, launched, leaves
 from tirlens.model.counting.data_extents import slope
 from tirlens.model.counting.kernel_counter import KernelCounter
 from tirlens.model.gpu.compiler.loop_carried import CarriedDependence, find_carried_dependence
@@ -89,7 +89,7 @@ def test_chains_side_by_side() -> None:
 def test_new_sectors(indices: tuple[Expr, ...], expected: float) -> None:
     loop = turning(Access("a", "read", indices), Access("sum", "write", (0,)))
     (leaf,) = leaves(kernel(loop))
-    assert new_sector_share(leaf) == expected
+    assert new_sector_share(leaf, 1) == expected
 
 
 def test_an_address_is_computed_once() -> None:
@@ -97,7 +97,7 @@ def test_an_address_is_computed_once() -> None:
     store = Store("", ADD, (Access("scan", "write", (index,)),))
     loop = Loop("serial", "k", 0, 64, (store, store))
     other = Loop("serial", "k", 0, 64, (store,))
-    assert [leaf.index_instructions for leaf in leaves(kernel(loop, other))] == [6.0, 0.0, 6.0]
+    assert [row.index for row in instructions(kernel(loop, other))] == [6.0, 0.0, 6.0]
 
 
 @pytest.mark.parametrize(

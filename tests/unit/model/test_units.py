@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from support.kernels import gemm, launched, leaves, site
+from support.kernels import busy_times, gemm, launched, site
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.gpu.units import unit_busy_times
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -50,8 +49,9 @@ def test_a_product_of_half_the_rows_leaves_half_of_the_tensor_cores_idle() -> No
     def busy(rows: int, filled: float) -> Mapping[str, float]:
         size = Arith("mma", "float16", rows * columns * 16, shape=(rows, columns, 16))
         product = Mma("mma", (size,), operand_bytes=(rows + columns) * 32, filled=filled)
-        (leaf,) = leaves(launched((Loop("serial", "k", 0, trip_count, (product,)),), (), 148, 1))
-        return unit_busy_times(leaf, b200)
+        loop = Loop("serial", "k", 0, trip_count, (product,))
+        (busy_s,) = busy_times(launched((loop,), (), 148, 1), b200)
+        return busy_s
 
     whole, half = busy(128, 1.0), busy(64, 0.5)
     assert half["tensor"] == pytest.approx(whole["tensor"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.kernels import launched, site, tree
+from support.kernels import launched, site, workload
 from tirlens.model.gpu.block.warp_roles.program_builder import cluster_leader_share
 from tirlens.model.gpu.block.warp_roles.roles import concurrent_groups
 from tirlens_worker.facts import (
@@ -45,7 +45,7 @@ def branch(condition: Expr) -> Branch:
 )
 def test_branches_of_different_warps_are_concurrent(conditions: list[Expr], groups: int) -> None:
     facts = launched(tuple(map(branch, conditions)), (fragment("a", 1024),))
-    inner = tree(facts)[0].children[0].children
+    inner = workload(facts).tree[0].children[0].children
     assert len(list(concurrent_groups(inner))) == groups
 
 
@@ -67,5 +67,5 @@ def strided_load() -> Statement:
 def test_share_of_the_leaders_of_clusters(condition: Expr, share: float) -> None:
     arrays = Buffer("A", "A", "float32", (128, 64)), Buffer("r", "r", "float32", (1,), "local")
     facts = launched((Branch(condition, (strided_load(),)),), arrays, blocks=64)
-    (grid,) = tree(facts)
+    (grid,) = workload(facts).tree
     assert cluster_leader_share(grid.children[0].children[0]) == share

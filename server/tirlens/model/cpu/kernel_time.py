@@ -17,9 +17,13 @@ from tirlens_worker.facts import Buffer
 
 from ..constants import constant
 from ..dtypes import scalar_class
+from ..tree.busy import NO_SPILLS, Busy
 from ..tree.context import EnclosingLoop
 from ..tree.kernel_time import KernelTime
-from ..tree.node import CostNode, StatementCost, Traffic, leaves_of, replace_leaves
+from ..tree.moved import NO_TRAFFIC, Traffic
+from ..tree.node import CostNode, leaves_of
+from ..tree.statement_costs import Leafs
+from ..tree.table import Table
 from ..tree.timed_node import TimedNode, timed_tree
 from .compiler import Nest, compile_loops
 from .compiler.statements import NestStatement
@@ -45,9 +49,9 @@ class CpuTimes:
 
     Attributes
     ----------
-    nodes
-        The kernel's tree.  Each statement has the time in seconds that it keeps each unit of the
-        busiest core busy, and the bytes that all cores transfer from L2 or beyond.
+    costs
+        The costs of the statements: the time in seconds that each keeps each unit of the busiest
+        core busy, and the bytes that all cores transfer from L2 or beyond.
     timed_tree
         The time in seconds by node.
     kernel_time
@@ -56,14 +60,14 @@ class CpuTimes:
         The cores that the kernel's parallel loops keep busy.
     """
 
-    nodes: tuple[CostNode, ...]
+    costs: Leafs
     timed_tree: TimedNode
     kernel_time: KernelTime
     busy_cores: int
 
 
 def time_kernel(
-    nodes: Sequence[CostNode],
+    nodes: tuple[CostNode, ...],
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[int]],
     device: Device,
@@ -95,17 +99,21 @@ def time_kernel(
     ]
     transfers = time_transfers(kernel, instructions, device, cores)
     launch_s = device.cpu.call_s + device.launch_s * parallel_entries(kernel.nests)
-    time_s: dict[StatementCost, float] = {}
-    timed: dict[StatementCost, StatementCost] = {}
+    leaves = leaves_of(nodes)
+    time_s = [0.0] * len(leaves)
+    traffic = [NO_TRAFFIC] * len(leaves)
+    unit_s: list[Mapping[str, float]] = [{}] * len(leaves)
     for parts_of_nest in zip(kernel.nests, core_times, transfers, strict=True):
         nest = NestTime(*parts_of_nest)
         for statement, share in nest.statement_shares():
-            node = _with_times(statement, nest, share, cores, device.clock_hz)
-            timed[statement.node] = node
-            time_s[node] = nest.clk * share / device.clock_hz
-    nodes = replace_leaves(nodes, [timed.get(leaf, leaf) for leaf in leaves_of(nodes)])
-    by_node = timed_tree(nodes, lambda leaf: time_s.get(leaf, 0.0))
-    return CpuTimes(nodes, by_node, KernelTime(launch_s, by_node.total_s, 0.0, None), cores)
+            number = statement.node.number
+            unit_s[number] = _unit_times_s(statement, nest, share, device.clock_hz)
+            traffic[number] = _traffic(nest.transfers, cores * share)
+            time_s[number] = nest.clk * share / device.clock_hz
+    busy = Busy(Table(unit_s), Table(NO_SPILLS for _ in leaves))
+    costs = Leafs(nodes, Table(traffic), busy, None)
+    by_node = timed_tree(nodes, lambda leaf: time_s[leaf.number])
+    return CpuTimes(costs, by_node, KernelTime(launch_s, by_node.total_s, 0.0, None), cores)
 
 
 @dataclass(frozen=True)
@@ -138,10 +146,10 @@ class NestTime:
             yield statement, one / total if total else 1 / len(statements)
 
 
-def _with_times(
-    statement: NestStatement, nest: NestTime, share: float, cores: int, clock_hz: float
-) -> StatementCost:
-    """The statement's node with the busy times and the traffic of its `share` of the nest."""
+def _unit_times_s(
+    statement: NestStatement, nest: NestTime, share: float, clock_hz: float
+) -> dict[str, float]:
+    """The busy times of a statement that has a `share` of its nest, by unit."""
     node = statement.node
     is_double = any(scalar_class(entry.arith.dtype) == "fp64" for entry in node.count.arith)
     unit = ("fp64" if is_double else "fp32") if statement.is_floating_point else "int"
@@ -153,16 +161,18 @@ def _with_times(
         "l1": nest.core.load_store_clk,
         **nest.transfers.level_clk,
     }
-    transfers = nest.transfers
-    line_bytes = CACHE_LINE_BYTES * cores * share
-    traffic = Traffic(
+    return {name: value * share / clock_hz for name, value in clocks.items() if value}
+
+
+def _traffic(transfers: TransferTime, cores: float) -> Traffic:
+    """The bytes of the transfers of so many cores."""
+    line_bytes = CACHE_LINE_BYTES * cores
+    return Traffic(
         l2_read_bytes=transfers.lines * line_bytes,
         l2_write_bytes=sum(transfers.level_written_lines.values()) * line_bytes,
         dram_read_bytes=transfers.level_lines.get("dram", 0.0) * line_bytes,
         dram_write_bytes=transfers.level_written_lines.get("dram", 0.0) * line_bytes,
     )
-    busy_s = {name: value * share / clock_hz for name, value in clocks.items() if value}
-    return node.with_traffic(traffic).with_busy_s(busy_s)
 
 
 def parallel_iterations(nest: Nest) -> int:

@@ -14,7 +14,6 @@ from tirlens_worker.facts import KernelFacts
 
 from ..analyze import workload_of
 from ..gpu.block import BlockRecord
-from ..gpu.block.throughput import BlockContext
 from ..gpu.kernel import model_gpu_kernel
 from ..tree.node import leaves_of
 from ..workload import Workload
@@ -65,12 +64,11 @@ def kernel_details(
 
 
 def _details(workload: Workload, device: Device) -> KernelDetails:
-    layouts = shared_layouts(leaves_of(workload.tree), workload.shapes, workload.facts.framework)
+    leaves = leaves_of(workload.tree)
+    framework = workload.facts.framework
+    layouts = shared_layouts(leaves, workload.instructions, workload.shapes, framework)
     record = BlockRecord()
     kernel = model_gpu_kernel(workload, device, record)
-    launch = kernel.launch
-    if not launch.block.occupancy:
+    if not kernel.launch.block.occupancy:
         return KernelDetails(None, layouts)
-    context = BlockContext(device, launch.blocks)
-    has_producer = launch.launched_threads > launch.threads
-    return KernelDetails(block_timeline(kernel.block_time, context, record, has_producer), layouts)
+    return KernelDetails(block_timeline(kernel.block_time, kernel.context, record), layouts)

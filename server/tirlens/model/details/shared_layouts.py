@@ -17,10 +17,13 @@ from tirlens_worker.facts import AccessMode, Buffer, Gemm
 from ..constants import constant
 from ..counting.kernel_counts import AccessCount
 from ..gpu.mapping.memory_requests import BANK_BYTES, BANKS, are_lanes_paired, count_wavefronts
-from ..gpu.units import SHARED_SCOPES
+from ..gpu.units.unit_times import SHARED_SCOPES
 from ..reporting.attribution import display_label
+from ..tree.compiled import Instructions
 from ..tree.context import WARP, dtype_bytes
-from ..tree.node import StatementCost
+from ..tree.node import Leaf
+from ..tree.table import Table
+from ..tree.thread_mapping import MemoryRequest
 
 CHUNK_BYTES = constant(
     "CHUNK_BYTES",
@@ -92,7 +95,10 @@ class SharedLayout:
 
 
 def shared_layouts(
-    leaves: Sequence[StatementCost], shapes: Mapping[str, Sequence[int]], framework: str
+    leaves: Sequence[Leaf],
+    instructions: Table[Instructions],
+    shapes: Mapping[str, Sequence[int]],
+    framework: str,
 ) -> tuple[SharedLayout, ...]:
     """The layouts of the shared arrays that statements access, in the order of their accesses.
 
@@ -100,12 +106,14 @@ def shared_layouts(
     ----------
     leaves
         The statements of a kernel.
+    instructions
+        The instructions of the statements.
     shapes
         The shapes of the arrays by id.
     framework
         ``tilelang`` swizzles the operands of products.
     """
-    accesses: dict[str, list[tuple[StatementCost, int, AccessCount]]] = {}
+    accesses: dict[str, list[tuple[Leaf, int, AccessCount]]] = {}
     for leaf in leaves:
         for number, entry in enumerate(leaf.count.accesses):
             if entry.buffer.scope in SHARED_SCOPES:
@@ -114,14 +122,15 @@ def shared_layouts(
     for identity, entries in accesses.items():
         shape = tuple(shapes.get(identity, ()))
         if len(shape) >= 2 and all(shape) and len(found) < _MAX_ARRAYS:
-            layout = _layout(entries, shape, framework)
+            layout = _layout(entries, instructions, shape, framework)
             if layout.accesses:
                 found.append(layout)
     return tuple(found)
 
 
 def _layout(
-    entries: Sequence[tuple[StatementCost, int, AccessCount]],
+    entries: Sequence[tuple[Leaf, int, AccessCount]],
+    instructions: Table[Instructions],
     shape: tuple[int, ...],
     framework: str,
 ) -> SharedLayout:
@@ -132,7 +141,9 @@ def _layout(
     rows = math.prod(shape[:-1])
     found: dict[object, SharedAccess] = {}
     for leaf, number, entry in entries:
-        lanes = _lane_bytes(leaf, number, entry, buffer, row_bytes)
+        requests = instructions[leaf].mapping.requests
+        request = requests[number] if number < len(requests) else None
+        lanes = _lane_bytes(leaf, request, entry, buffer, row_bytes)
         if lanes is None or len(found) >= _MAX_ACCESSES:
             continue
         access = _access(leaf, entry, lanes, (row_bytes, rows, panel))
@@ -148,14 +159,12 @@ def _panel_bytes(row_bytes: int) -> int | None:
 
 
 def _lane_bytes(
-    leaf: StatementCost, number: int, entry: AccessCount, buffer: Buffer, row_bytes: int
+    leaf: Leaf, request: MemoryRequest | None, entry: AccessCount, buffer: Buffer, row_bytes: int
 ) -> tuple[list[int], int] | None:
     """The first byte of each lane of a request, and the bytes of a lane."""
     if isinstance(leaf.source, Gemm):
         # Matrix instructions read core matrices of their operands.
         return [row * row_bytes for row in range(MATRIX_ROWS)], min(CHUNK_BYTES, row_bytes)
-    requests = leaf.mapping.requests
-    request = requests[number] if number < len(requests) else None
     if request is None or not request.lane_offsets or entry.access.route == "tma":
         return None
     size = dtype_bytes(buffer.dtype)
@@ -164,7 +173,7 @@ def _lane_bytes(
 
 
 def _access(
-    leaf: StatementCost,
+    leaf: Leaf,
     entry: AccessCount,
     lanes: tuple[list[int], int],
     layout: tuple[int, int, int | None],

@@ -18,7 +18,7 @@ from ..gpu.block.block_record import BlockRecord, PipelineRun, RoleRun, StepRun
 from ..gpu.block.throughput import BlockContext, busy_time
 from ..reporting.attribution import display_label
 from ..tree.context import CONCURRENT_KINDS, GRID_KINDS
-from ..tree.node import CostNode, LoopCost, StatementCost, WhileCost
+from ..tree.node import CostNode, Leaf, LoopCost, WhileCost
 from ..tree.timed_node import TimedNode
 from ..tree.trip_counts import mean_trip_count
 
@@ -91,7 +91,7 @@ class BlockTimeline:
 
 
 def block_timeline(
-    root: TimedNode, context: BlockContext, record: BlockRecord, has_producer: bool
+    root: TimedNode, context: BlockContext, record: BlockRecord
 ) -> BlockTimeline | None:
     """The timeline of a block; None where it takes no time.
 
@@ -103,13 +103,11 @@ def block_timeline(
         The device and the launch.
     record
         The runs of its pipelines and roles.
-    has_producer
-        Whether the framework adds a warp role that issues the copies.
     """
     roles = max(record.roles, key=lambda runs: max(run.end_s for run in runs), default=None)
     if roles:
         return _role_timeline(roles, root.total_s)
-    schedule = _Schedule(context, record, has_producer)
+    schedule = _Schedule(context, record)
     schedule.add(root.children, 1.0)
     return schedule.timeline(root.total_s)
 
@@ -124,7 +122,6 @@ class _Schedule:
 
     context: BlockContext
     record: BlockRecord
-    has_producer: bool
     clock_s: float = 0.0
     lanes: dict[str, list[Segment]] = field(default_factory=dict[str, list[Segment]])
     gaps: list[Gap] = field(default_factory=list[Gap])
@@ -155,7 +152,7 @@ class _Schedule:
 
     def _add_node(self, timed: TimedNode, executions: float) -> None:
         node = timed.node
-        if isinstance(node, StatementCost):
+        if isinstance(node, Leaf):
             if node not in self.loaded_ahead:
                 self._add_statement(node, timed.own_s, executions)
         elif node is not None and node in self.record.pipelines:
@@ -225,7 +222,7 @@ class _Schedule:
             self.lanes.setdefault(_WARPS, []).append(wait)
             self.clock_s = ready_s
 
-    def _add_statement(self, leaf: StatementCost, own_s: float, executions: float) -> None:
+    def _add_statement(self, leaf: Leaf, own_s: float, executions: float) -> None:
         """Add a statement: on the warps what they spend, on its unit for how long that is busy."""
         if not executions:
             return
@@ -255,7 +252,7 @@ class _Schedule:
             self.gaps.append(Gap(self.clock_s, seconds, iterations))
 
     def _title(self, lane: str) -> str:
-        if not self.has_producer or _COPIES not in self.lanes:
+        if not self.context.has_producer or _COPIES not in self.lanes:
             return lane
         return {_WARPS: "consumer warps", _COPIES: "producer warp: copies"}.get(lane, lane)
 
@@ -266,7 +263,7 @@ def _is_sequential(node: CostNode) -> bool:
     return isinstance(node, LoopCost) and node.source.kind not in GRID_KINDS | CONCURRENT_KINDS
 
 
-def _kind(leaf: StatementCost) -> SegmentKind:
+def _kind(leaf: Leaf) -> SegmentKind:
     source = leaf.source
     if isinstance(source, (Gemm, Mma)):
         return "product"
@@ -331,7 +328,7 @@ def _role_name(number: int, role: RoleRun) -> str:
 
 def _step_kind(run: StepRun) -> SegmentKind:
     node = getattr(run.step, "node", None)
-    return _kind(node) if isinstance(node, StatementCost) else "code"
+    return _kind(node) if isinstance(node, Leaf) else "code"
 
 
 def _step_segments(run: StepRun) -> Iterator[Segment]:

@@ -1,20 +1,22 @@
-"""The stages of a GPU kernel in order: occupancy, traffic, unit times, block time, launch time."""
+"""The stages of a GPU kernel in order, each of which reads what those before it returned."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tirlens.hardware.spec import Device
 
+from ..tree.compiled import Compiled
 from ..tree.kernel_time import KernelTime
-from ..tree.node import CostNode, StatementCost, known_sum, leaves_of, replace_leaves
+from ..tree.moved import MemoryState, Moved
+from ..tree.node import CostNode, known_sum, leaves_of
+from ..tree.statement_costs import Leafs
 from ..tree.timed_node import TimedNode
 from ..workload import Workload
-from .block import BlockOccupancy, BlockRecord, BlockTime, block_occupancy, time_block
+from .block import BlockContext, BlockRecord, BlockTime, time_block
 from .compiler.routes import choose_routes
-from .compiler.spills import add_spill_time
 from .launch.imbalance import block_times_s, imbalance_factor
 from .launch.launch_time import (
     BLOCK_START_S,
@@ -23,16 +25,16 @@ from .launch.launch_time import (
     are_warps_unsynchronised,
     time_launch,
 )
-from .launch.memory_latency import (
+from .memory import LaunchShape
+from .memory import move_bytes as move_launched_bytes
+from .memory.latency import (
     loaded_latency_fraction,
     with_idle_latency,
     with_loaded_latency,
     with_saturated_latency,
 )
-from .memory import compute_traffic
-from .memory.atomic_contention import add_atomic_demand
-from .memory.l2_sharing import LaunchShape
-from .units import l2_hit_seconds, sum_busy_times, unit_busy_times, with_read_write_mix
+from .occupancy import BlockOccupancy, block_occupancy
+from .units import l2_hit_seconds, occupy_units, sum_busy_times
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,25 @@ class GpuLaunch:
 
 @dataclass(frozen=True)
 class GpuKernel:
-    """A kernel with the time of its block, node by node, and of its launch."""
+    """A kernel with what each stage finds of it.
 
-    tree: tuple[CostNode, ...]
+    Attributes
+    ----------
+    costs
+        The costs of its statements.
+    launch
+        Its launch.
+    context
+        What the stages before the block find, and the memory under full load.
+    block_time
+        The time of one block, node by node.
+    time
+        The time of the kernel.
+    """
+
+    costs: Leafs
     launch: GpuLaunch
+    context: BlockContext
     block_time: TimedNode
     time: KernelTime
 
@@ -93,19 +110,38 @@ def model_gpu_kernel(
     record
         Receives how the time of a block comes about.
     """
-    routed = choose_routes(workload.tree, workload.facts, device)
-    launch = find_launch(workload, routed, device)
-    leaves = move_bytes(workload, leaves_of(routed), launch, device)
-    device = with_read_write_mix(device, leaves)
-    leaves = [leaf.with_busy_s(unit_busy_times(leaf, device)) for leaf in leaves]
-    leaves = add_spill_time(leaves, launch.block.resources.spilled_share, device)
-    tree = replace_leaves(routed, leaves)
-    block, queueing_s = _time_block(tree, launch, device, record)
-    time = _time_launch(tree, launch, device, block, queueing_s)
-    return GpuKernel(tree, launch, block.root, time)
+    tree = workload.tree
+    compiled = compile_for(workload, device)
+    launch = find_launch(workload, compiled, device)
+    moved = move_bytes(workload, compiled, launch, device)
+    spilled_share = launch.block.resources.spilled_share
+    busy = occupy_units(leaves_of(tree), compiled, moved, spilled_share, device)
+    context = BlockContext(
+        device,
+        compiled,
+        moved,
+        busy,
+        moved.memory,
+        launch.blocks,
+        is_unsynchronised=are_warps_unsynchronised(leaves_of(tree)),
+        has_producer=launch.launched_threads > launch.threads,
+        latency_share=None,
+        record=record,
+    )
+    block, queueing_s = _time_block(tree, context, launch)
+    time = _time_launch(context, launch, block, queueing_s)
+    costs = Leafs(tree, moved.traffic, busy, compiled.routes)
+    return GpuKernel(costs, launch, context, block.root, time)
 
 
-def find_launch(workload: Workload, tree: Sequence[CostNode], device: Device) -> GpuLaunch:
+def compile_for(workload: Workload, device: Device) -> Compiled:
+    """What the compiler makes of a kernel on a device."""
+    instructions, mapped = workload.instructions, workload.mapped
+    routes = choose_routes(workload.tree, instructions, workload.facts, device)
+    return Compiled(instructions, routes, mapped.row_vectors, mapped.accumulators)
+
+
+def find_launch(workload: Workload, compiled: Compiled, device: Device) -> GpuLaunch:
     """The launch of a kernel; as lowered for the device's architecture where it is lowered."""
     facts, counts = workload.facts, workload.counts
     threads = math.prod(counts.launch.threads or (1,))
@@ -115,16 +151,14 @@ def find_launch(workload: Workload, tree: Sequence[CostNode], device: Device) ->
         cluster=tuple(counts.launch.cluster or ()),
         threads=threads,
         launched_threads=lowered.threads if lowered else threads,
-        block=block_occupancy(facts, counts, tree, device),
+        block=block_occupancy(facts, counts, workload.tree, compiled, device),
         panel=facts.launch.panel,
         panel_order=facts.launch.panel_order,
     )
 
 
-def move_bytes(
-    workload: Workload, leaves: Sequence[StatementCost], launch: GpuLaunch, device: Device
-) -> list[StatementCost]:
-    """The statements with their traffic in L2 and DRAM, and their atomic updates."""
+def move_bytes(workload: Workload, compiled: Compiled, launch: GpuLaunch, device: Device) -> Moved:
+    """The traffic of the statements in L2 and DRAM, and their atomic updates."""
     shape = LaunchShape(
         launch.grid if workload.is_scheduled else (1,),
         max(min(launch.blocks, launch.concurrent_blocks(device)), 1),
@@ -132,83 +166,72 @@ def move_bytes(
         launch.panel,
         launch.panel_order,
     )
-    accesses = workload.global_accesses.for_leaves(leaves)
-    demanding = add_atomic_demand(leaves, accesses, device)
-    moved = compute_traffic(leaves, accesses, shape, device, workload.counted.footprint)
-    return [leaf.with_atomics(other.atomics) for leaf, other in zip(moved, demanding, strict=True)]
+    accesses, footprint = workload.global_accesses, workload.counted.footprint
+    return move_launched_bytes(compiled.instructions, accesses, shape, device, footprint)
 
 
 def _time_block(
-    tree: Sequence[CostNode], launch: GpuLaunch, device: Device, record: BlockRecord | None
+    tree: Sequence[CostNode], context: BlockContext, launch: GpuLaunch
 ) -> tuple[BlockTime, float]:
     """The time of one block, and its queueing time in seconds while DRAM is always busy."""
-    leaves = leaves_of(tree)
-    if not are_warps_unsynchronised(leaves):
-        moved_bytes = _dram_bytes(leaves)
-        loaded = with_loaded_latency(device, moved_bytes)
-        share = _latency_share(device, launch, moved_bytes)
-        block = time_block(
-            tree,
-            loaded,
-            launch.blocks,
-            has_producer=launch.launched_threads > launch.threads,
-            latency_share=share,
-            record=record,
+    device, memory = context.device, context.memory
+    if not context.is_unsynchronised:
+        issued_bytes = known_sum([leaf.global_bytes for leaf in leaves_of(tree)])
+        moved_bytes = None if issued_bytes is None else _dram_bytes(context.moved)
+        loaded = replace(
+            context,
+            memory=with_loaded_latency(memory, device, moved_bytes),
+            latency_share=_latency_share(memory, device, launch, moved_bytes),
         )
-        return block, 0.0
-    idle = time_block(tree, with_idle_latency(device), launch.blocks, is_unsynchronised=True)
-    saturated = with_saturated_latency(device)
-    queued = time_block(tree, saturated, launch.blocks, is_unsynchronised=True)
+        return time_block(tree, loaded), 0.0
+    idle = time_block(tree, replace(context, memory=with_idle_latency(memory)))
+    queued = time_block(tree, replace(context, memory=with_saturated_latency(memory, device)))
     return idle, max(queued.total_s - idle.total_s, 0.0)
 
 
-def _dram_bytes(leaves: Sequence[StatementCost]) -> float | None:
-    """DRAM bytes of the kernel; None where its issued bytes are not known."""
-    if known_sum([leaf.global_bytes for leaf in leaves]) is None:
-        return None
-    read = sum(leaf.traffic.dram_read_bytes for leaf in leaves)
-    written = sum(leaf.traffic.dram_write_bytes for leaf in leaves)
+def _dram_bytes(moved: Moved) -> float:
+    """DRAM bytes of a kernel."""
+    read = sum(traffic.dram_read_bytes for traffic in moved.traffic)
+    written = sum(traffic.dram_write_bytes for traffic in moved.traffic)
     return round(read) + round(written)
 
 
 def _latency_share(
-    device: Device, launch: GpuLaunch, moved_bytes: float | None
+    memory: MemoryState, device: Device, launch: GpuLaunch, moved_bytes: float | None
 ) -> Callable[[float], float]:
     """The latency of one wait over that under the kernel's whole traffic.
 
     The result is a function of the bytes that a block requests before the wait.
     """
-    whole = loaded_latency_fraction(device, moved_bytes)
+    whole = loaded_latency_fraction(memory, device, moved_bytes)
     blocks = min(launch.blocks, launch.concurrent_blocks(device))
     warps = blocks * launch.threads / device.limits.warp_size
 
     def share(block_bytes: float) -> float:
-        return min(loaded_latency_fraction(device, blocks * block_bytes, warps) / whole, 1.0)
+        loaded = loaded_latency_fraction(memory, device, blocks * block_bytes, warps)
+        return min(loaded / whole, 1.0)
 
     return share
 
 
 def _time_launch(
-    tree: Sequence[CostNode],
-    launch: GpuLaunch,
-    device: Device,
-    block: BlockTime,
-    queueing_s: float,
+    context: BlockContext, launch: GpuLaunch, block: BlockTime, queueing_s: float
 ) -> KernelTime:
-    leaves = leaves_of(tree)
+    device, compiled, moved = context.device, context.compiled, context.moved
     times = block_times_s(block.root, launch.grid, launch.panel, launch.panel_order, launch.cluster)
     imbalance = 1.0
     if times is not None:
         imbalance = imbalance_factor(times + BLOCK_START_S, launch.concurrent_blocks(device))
+    l2_hits_s = l2_hit_seconds(moved.traffic, compiled.routes, device)
     return time_launch(
         device,
         BlockSchedule(
             launch.blocks, launch.block.blocks_per_sm, block.total_s, imbalance, queueing_s
         ),
         ResourceDemand(
-            {**sum_busy_times(leaves), "l2 again": l2_hit_seconds(leaves, device)},
+            {**sum_busy_times(context.busy.unit_s), "l2 again": l2_hits_s},
             block.prefetched_share,
             block.burst_share,
-            are_warps_unsynchronised(leaves),
+            context.is_unsynchronised,
         ),
     )

@@ -15,7 +15,10 @@ from ..counting.kernel_counts import NodeCount
 from ..operations import integer_flop
 from ..report import BreakdownEntry
 from ..roofline import SHARED_BY_SMS
-from ..tree.node import CostNode, StatementCost, known_sum
+from ..tree.busy import Spills
+from ..tree.moved import Traffic
+from ..tree.node import CostNode, Leaf, known_sum
+from ..tree.statement_costs import Leafs
 from ..tree.timed_node import TimedNode
 from .bound import NEAR_LIMIT_FRACTION, SATURATED_FRACTION
 from .paths import path_of
@@ -65,41 +68,42 @@ class _NodeTotals:
             busy[name] = busy[name] + seconds if name in busy else seconds
 
 
-def _statement_totals(leaf: StatementCost) -> _NodeTotals:
-    traffic = leaf.traffic
+def _statement_totals(leaf: Leaf, costs: Leafs) -> _NodeTotals:
     return _NodeTotals(
         leaf.flop,
         leaf.arith.int_ops,
         integer_flop(leaf.arith.flop_by_class),
         leaf.global_bytes,
-        traffic.dram_bytes,
-        leaf.l2_bytes,
+        costs.traffic[leaf].dram_bytes,
+        costs.l2_bytes(leaf),
         leaf.shared_bytes,
-        dict(leaf.busy_s),
+        dict(costs.busy.unit_s[leaf]),
     )
 
 
-def build_entries(timed: TimedNode, frame: KernelFrame) -> tuple[BreakdownEntry, ...]:
+def build_entries(timed: TimedNode, costs: Leafs, frame: KernelFrame) -> tuple[BreakdownEntry, ...]:
     """The top entries, for the time that belongs to nodes of the kernel."""
     sums: dict[CostNode, _NodeTotals] = {}
     known = [child for child in timed.children if child.node is not None]
     for child in known:
         assert child.node is not None
-        if not isinstance(child.node, StatementCost):
-            _compute_totals(child.node, sums)
-    return _sibling_entries(known, frame, sums)[0]
+        if not isinstance(child.node, Leaf):
+            _compute_totals(child.node, costs, sums)
+    return _sibling_entries(known, costs, frame, sums)[0]
 
 
-def _compute_totals(item: CostNode, sums: dict[CostNode, _NodeTotals]) -> _NodeTotals:
+def _compute_totals(item: CostNode, costs: Leafs, sums: dict[CostNode, _NodeTotals]) -> _NodeTotals:
     """Compute the totals of a node, and store those of all inner nodes."""
     children = item.children
     if len(children) == 1 and not isinstance(children[0].source, Statement):
-        found = _compute_totals(children[0], sums)
+        found = _compute_totals(children[0], costs, sums)
     else:
         found = _NodeTotals()
         for child in children:
-            is_leaf = isinstance(child, StatementCost)
-            found.add(_statement_totals(child) if is_leaf else _compute_totals(child, sums))
+            if isinstance(child, Leaf):
+                found.add(_statement_totals(child, costs))
+            else:
+                found.add(_compute_totals(child, costs, sums))
     sums[item] = found
     return found
 
@@ -129,7 +133,10 @@ def _time_share(seconds: float | None, frame: KernelFrame) -> float | None:
 
 
 def _sibling_entries(
-    timed: Sequence[TimedNode], frame: KernelFrame, sums: Mapping[CostNode, _NodeTotals]
+    timed: Sequence[TimedNode],
+    costs: Leafs,
+    frame: KernelFrame,
+    sums: Mapping[CostNode, _NodeTotals],
 ) -> tuple[tuple[BreakdownEntry, ...], _Extents]:
     """The entries of siblings, those of one place of the source as one; the first one's extents."""
     groups: dict[object, list[TimedNode]] = {}
@@ -140,26 +147,31 @@ def _sibling_entries(
         if isinstance(node, Statement) and node.sites:
             key = (type(node), node.sites, display_label(node))
         groups.setdefault(key, []).append(part)
-    rows = [_group_entry(same, frame, sums) for same in groups.values()]
+    rows = [_group_entry(same, costs, frame, sums) for same in groups.values()]
     return _merge_equal_entries([entry for entry, _ in rows]), rows[0][1] if rows else ()
 
 
 def _group_entry(
-    same: Sequence[TimedNode], frame: KernelFrame, sums: Mapping[CostNode, _NodeTotals]
+    same: Sequence[TimedNode],
+    costs: Leafs,
+    frame: KernelFrame,
+    sums: Mapping[CostNode, _NodeTotals],
 ) -> tuple[BreakdownEntry, _Extents]:
     """The entry of one node, or of statements that are the same place of the source."""
     items = [part.node for part in same if part.node is not None]
-    statements = [item for item in items if isinstance(item, StatementCost)]
+    statements = [item for item in items if isinstance(item, Leaf)]
     if statements:
         times_s = [part.own_s for part in same]
-        return _statement_entry(statements[0].source, statements, times_s, frame), ()
-    return _node_entry(same[0], items[0], frame, sums)
+        return _statement_entry(statements, costs, times_s, frame), ()
+    return _node_entry(same[0], items[0], costs, frame, sums)
 
 
 def _statement_entry(
-    node: Statement, items: Sequence[StatementCost], times_s: Sequence[float], frame: KernelFrame
+    items: Sequence[Leaf], costs: Leafs, times_s: Sequence[float], frame: KernelFrame
 ) -> BreakdownEntry:
     first = items[0]
+    node, busy_s = first.source, costs.busy.unit_s[first]
+    path = path_of(first, costs.routes)
     seconds = None if frame.time_s is None else max(sum(times_s), 0.0)
     alone = len(items) == 1
     step = _step(node, items)
@@ -171,26 +183,26 @@ def _statement_entry(
         executions=known_sum([item.count.executions for item in items]),
         flop=known_sum([item.flop for item in items]),
         global_bytes=known_sum([item.global_bytes for item in items]),
-        dram_bytes=sum([item.traffic.dram_bytes for item in items]),
+        dram_bytes=sum([costs.traffic[item].dram_bytes for item in items]),
         time_s=seconds,
         share=_time_share(seconds, frame),
-        bound=_entry_bound(first.busy_s, None if seconds is None else times_s[0], frame.limiter),
+        bound=_entry_bound(busy_s, None if seconds is None else times_s[0], frame.limiter),
         sites=node.sites,
         op=node.display_name,
-        l2_bytes=sum([item.l2_bytes for item in items]),
+        l2_bytes=sum([costs.l2_bytes(item) for item in items]),
         shared_bytes=sum([item.shared_bytes for item in items]),
-        overlapped_s=_overlapped_s(first.busy_s, seconds) if alone else None,
-        details=_details(first),
+        overlapped_s=_overlapped_s(busy_s, seconds) if alone else None,
+        details=_details(costs.traffic[first], costs.busy.spills[first]),
         step=step,
         step_arrays=_step_arrays(step, items),
         int_ops=sum([item.arith.int_ops for item in items]),
         integer_flop=sum([integer_flop(item.arith.flop_by_class) for item in items]),
-        path=path_of(first).became,
-        lost=path_of(first).lost,
+        path=path.became,
+        lost=path.lost,
     )
 
 
-def _step(node: Statement, items: Sequence[StatementCost]) -> str:
+def _step(node: Statement, items: Sequence[Leaf]) -> str:
     """What the statement does that others wait for (`BreakdownEntry.step`)."""
     if isinstance(node, Barrier):
         return "barrier"
@@ -203,7 +215,7 @@ def _step(node: Statement, items: Sequence[StatementCost]) -> str:
     return "store" if any(item.write_bytes for item in items) else "arithmetic"
 
 
-def _step_arrays(step: str, items: Sequence[StatementCost]) -> tuple[str, ...]:
+def _step_arrays(step: str, items: Sequence[Leaf]) -> tuple[str, ...]:
     """The arrays in global memory that a step accesses (`BreakdownEntry.step_arrays`)."""
     modes = {"load": ("read",), "store": ("write",), "atomic": ("atomic",)}.get(step, ())
     found = (
@@ -216,9 +228,14 @@ def _step_arrays(step: str, items: Sequence[StatementCost]) -> tuple[str, ...]:
 
 
 def _node_entry(
-    timed: TimedNode, item: CostNode, frame: KernelFrame, sums: Mapping[CostNode, _NodeTotals]
+    timed: TimedNode,
+    item: CostNode,
+    costs: Leafs,
+    frame: KernelFrame,
+    sums: Mapping[CostNode, _NodeTotals],
 ) -> tuple[BreakdownEntry, _Extents]:
-    children, extents = _sibling_entries(timed.children, frame, sums)
+    children, extents = _sibling_entries(timed.children, costs, frame, sums)
+    path = path_of(item, costs.routes)
     node = item.source
     inside = sums[item]
     seconds: float | None = None
@@ -243,8 +260,8 @@ def _node_entry(
         mean_trips=_mean_trips(item.count),
         int_ops=inside.int_ops,
         integer_flop=inside.integer_flop,
-        path=path_of(item).became,
-        lost=path_of(item).lost,
+        path=path.became,
+        lost=path.lost,
     )
     return _collapse_grid_loops(entry, extents)
 
@@ -283,14 +300,14 @@ def _overlapped_s(busy: Mapping[str, float], seconds: float | None) -> float | N
     return max(0.0, max(busy.values()) - seconds)
 
 
-def _details(item: StatementCost) -> tuple[tuple[str, str], ...]:
+def _details(traffic: Traffic, spills: Spills) -> tuple[tuple[str, str], ...]:
     details: list[tuple[str, str]] = []
-    sectors = item.traffic.sectors_per_request
+    sectors = traffic.sectors_per_request
     if sectors is not None and sectors > 1.0:
         details.append(("coalescing", f"{sectors:.3g} bytes moved per requested byte"))
-    if item.spilled_share:
-        spilled = f"{item.spilled_share:.0%} of its register arrays are in local memory"
-        spilled += f", {item.spilled_bytes:.3g} bytes stored there" if item.spilled_bytes else ""
+    if spills.share:
+        spilled = f"{spills.share:.0%} of its register arrays are in local memory"
+        spilled += f", {spills.stored_bytes:.3g} bytes stored there" if spills.stored_bytes else ""
         details.append(("spills", spilled))
     return tuple(details)
 

@@ -24,8 +24,12 @@ from ..roofline import (
     sustained_flop_per_s,
     sustained_roofline_seconds,
 )
+from ..tree.busy import NO_SPILLS, Busy
 from ..tree.kernel_time import KernelTime
-from ..tree.node import CostNode, StatementCost, replace_leaves
+from ..tree.moved import Traffic
+from ..tree.node import CostNode, Leaf, leaves_of
+from ..tree.statement_costs import Leafs
+from ..tree.table import Table
 from ..tree.timed_node import timed_tree
 from .report_builder import add_time
 
@@ -46,7 +50,7 @@ def unavoidable_footprint(
     return footprint.unavoidable({buffer.id for buffer in buffers if buffer.is_parameter})
 
 
-def fastest_classes(leaves: Iterable[StatementCost]) -> dict[str, int]:
+def fastest_classes(leaves: Iterable[Leaf]) -> dict[str, int]:
     """The FLOP of statements by the class in which a schedule computes them fastest."""
     found: dict[str, int] = {}
     for leaf in leaves:
@@ -57,7 +61,7 @@ def fastest_classes(leaves: Iterable[StatementCost]) -> dict[str, int]:
     return found
 
 
-def _matrix_class(leaf: StatementCost) -> str | None:
+def _matrix_class(leaf: Leaf) -> str | None:
     """The matrix units' class of a sum of products of narrow types; None for other statements."""
     operations = {one.op for one in leaf.source.arith if not one.index}
     if not ("fma" in operations or {"mul", "add"} <= operations):
@@ -74,30 +78,28 @@ def _matrix_class(leaf: StatementCost) -> str | None:
 
 
 def limit_to_compulsory_bytes(
-    leaves: Sequence[StatementCost], compulsory_bytes: float | None
-) -> list[StatementCost]:
-    """The leaves with DRAM traffic scaled down to the compulsory bytes."""
-    total = sum(leaf.traffic.dram_bytes for leaf in leaves)
+    traffic: Table[Traffic], compulsory_bytes: float | None
+) -> Table[Traffic]:
+    """The traffic of statements, that of DRAM scaled down to the compulsory bytes."""
+    total = sum(one.dram_bytes for one in traffic)
     if compulsory_bytes is None or total <= compulsory_bytes:
-        return list(leaves)
+        return traffic
     share = compulsory_bytes / total
-    return [
-        leaf.with_traffic(
-            replace(
-                leaf.traffic,
-                dram_read_bytes=leaf.traffic.dram_read_bytes * share,
-                dram_write_bytes=leaf.traffic.dram_write_bytes * share,
-            )
+    return Table(
+        replace(
+            one,
+            dram_read_bytes=one.dram_read_bytes * share,
+            dram_write_bytes=one.dram_write_bytes * share,
         )
-        for leaf in leaves
-    ]
+        for one in traffic
+    )
 
 
 def report_lower_bound(
     report: KernelReport,
     device: Device,
-    items: Sequence[CostNode],
-    leaves: Sequence[StatementCost],
+    tree: tuple[CostNode, ...],
+    traffic: Table[Traffic],
     least_bytes: int | None,
 ) -> KernelReport:
     """The report with the lower bound of the time, and the unit that takes the longest.
@@ -106,11 +108,12 @@ def report_lower_bound(
     The rates are those of the datasheet for a GPU, and sustained ones for an accelerator.
     """
     is_gpu = device.kind == "gpu"
+    leaves = leaves_of(tree)
     flop_by_class = fastest_classes(leaves)
     bytes_moved = least_bytes
     if bytes_moved is not None and not report.compulsory_is_exact:
         # An upper bound of the compulsory bytes is no lower bound of the time.
-        bytes_moved = min(bytes_moved, round(sum(leaf.traffic.dram_bytes for leaf in leaves)))
+        bytes_moved = min(bytes_moved, round(sum(one.dram_bytes for one in traffic)))
     roofline = roofline_seconds if is_gpu else sustained_roofline_seconds
     bound = roofline(device, flop_by_class, bytes_moved)
     report = report.replace(roofline_time_s=roofline_seconds(device, flop_by_class, bytes_moved))
@@ -119,10 +122,12 @@ def report_lower_bound(
         return peak(device, name).flop_per_s if is_gpu else sustained_flop_per_s(device, name)
 
     dram = device.dram.bytes_per_s * (1.0 if is_gpu else device.dram.sustained_fraction)
-    items = replace_leaves(items, _with_roofline_times(report, flop_by_class, leaves, rate, dram))
-    block = timed_tree(items, lambda leaf: max(leaf.busy_s.values(), default=0.0))
+    unit_s = Table(_roofline_times(report, flop_by_class, leaves, traffic, rate, dram))
+    busy = Busy(unit_s, Table(NO_SPILLS for _ in leaves))
+    block = timed_tree(tree, lambda leaf: max(unit_s[leaf].values(), default=0.0))
     timed = block, KernelTime(0.0, bound, 0.0, None)
-    report = add_time(report.replace(schedule="unscheduled"), device, items, timed, device.sm_count)
+    costs = Leafs(tree, traffic, busy, None)
+    report = add_time(report.replace(schedule="unscheduled"), device, costs, timed, device.sm_count)
     return replace(
         report,
         time_band_s=None,
@@ -145,14 +150,15 @@ def _share_of_peak(fraction: float | None) -> float | None:
     return fraction if fraction is not None and fraction <= 1 + 1e-9 else None
 
 
-def _with_roofline_times(
+def _roofline_times(
     report: KernelReport,
     flop_by_class: Mapping[str, int],
-    leaves: Sequence[StatementCost],
+    leaves: Sequence[Leaf],
+    traffic: Table[Traffic],
     rate: Callable[[str], float],
     dram: float,
-) -> Iterator[StatementCost]:
-    """The leaves with the roofline's unit times.
+) -> Iterator[Mapping[str, float]]:
+    """The roofline's unit times of the statements.
 
     Of several classes on one unit the one with the longest time counts.
     """
@@ -164,10 +170,10 @@ def _with_roofline_times(
         seconds = {
             unit: done[name] / rate(name) for unit, name in longest.items() if done.get(name)
         }
-        traffic = leaf.traffic.dram_bytes
-        if traffic and report.compulsory_bytes is not None:
-            seconds["dram"] = traffic / dram
-        yield leaf.with_busy_s(seconds)
+        moved_bytes = traffic[leaf].dram_bytes
+        if moved_bytes and report.compulsory_bytes is not None:
+            seconds["dram"] = moved_bytes / dram
+        yield seconds
 
 
 def _unit(name: str) -> str:

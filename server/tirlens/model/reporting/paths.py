@@ -9,8 +9,9 @@ from tirlens_worker.facts import Copy, Gemm, Mma, Store
 
 from ..gpu.compiler.routes import buffers_ahead, instruction_name, written_stages
 from ..report import CaveatNote
-from ..tree.node import CostNode, LoopCost, StatementCost
-from ..tree.route import CopyRoute
+from ..tree.node import CostNode, Leaf, LoopCost
+from ..tree.route import CopyRoute, Route
+from ..tree.table import Table
 
 _COPY_NAMES: Mapping[CopyRoute, str] = {
     "tma": "TMA",
@@ -30,22 +31,24 @@ class Path(NamedTuple):
 NO_PATH = Path()
 
 
-def path_of(node: CostNode) -> Path:
+def path_of(node: CostNode, routes: Table[Route] | None) -> Path:
     """The path of a statement or loop; `NO_PATH` where there is nothing to say."""
-    if isinstance(node, StatementCost):
-        return _statement_path(node)
+    if routes is None:
+        return NO_PATH
+    if isinstance(node, Leaf):
+        return _statement_path(node, routes[node])
     if isinstance(node, LoopCost) and written_stages(node):
-        return _loop_path(node)
+        return _loop_path(node, routes)
     return NO_PATH
 
 
-def lost_notes(nodes: Sequence[CostNode]) -> Iterator[CaveatNote]:
+def lost_notes(nodes: Sequence[CostNode], routes: Table[Route]) -> Iterator[CaveatNote]:
     """A caveat at each product and pipelined loop that is not what its source asks for."""
     found: dict[CaveatNote, None] = {}
     for node in _walk(nodes):
-        if isinstance(node, StatementCost) and not isinstance(node.source, (Gemm, Mma)):
+        if isinstance(node, Leaf) and not isinstance(node.source, (Gemm, Mma)):
             continue
-        path = path_of(node)
+        path = path_of(node, routes)
         if path.lost:
             text = f"{', '.join(path.became)}; lost {path.lost}"
             found[CaveatNote(text, next(iter(node.source.sites), None))] = None
@@ -58,8 +61,7 @@ def _walk(nodes: Sequence[CostNode]) -> Iterator[CostNode]:
         yield from _walk(node.children)
 
 
-def _statement_path(leaf: StatementCost) -> Path:
-    route = leaf.route
+def _statement_path(leaf: Leaf, route: Route) -> Path:
     if route.instruction is not None:
         return Path((instruction_name(route.instruction),), route.lost)
     if route.copy is None or not isinstance(leaf.source, (Copy, Store)):
@@ -72,17 +74,18 @@ def _statement_path(leaf: StatementCost) -> Path:
     return Path(tuple(parts), route.lost)
 
 
-def _loop_path(loop: LoopCost) -> Path:
+def _loop_path(loop: LoopCost, routes: Table[Route]) -> Path:
     """The path of a pipelined loop: its buffers, how they are filled, and what has none."""
-    leaves = [leaf for leaf in loop.leaves() if leaf.route.copy and leaf.route.buffers]
-    names = sorted({_copy_name(leaf, leaf.route.copy) for leaf in leaves if leaf.route.copy})
-    ahead = buffers_ahead(loop)
+    copies = [(leaf, routes[leaf]) for leaf in loop.leaves()]
+    copies = [(leaf, route) for leaf, route in copies if route.copy and route.buffers]
+    names = sorted({_copy_name(leaf, route.copy) for leaf, route in copies if route.copy})
+    ahead = buffers_ahead(loop, routes)
     became = (_buffers_text(ahead) if ahead else "not pipelined", *names)
-    reasons = dict.fromkeys(leaf.route.lost for leaf in leaves if leaf.route.lost)
+    reasons = dict.fromkeys(route.lost for _, route in copies if route.lost)
     return Path(became, "; ".join(reasons))
 
 
-def _copy_name(leaf: StatementCost, copy: CopyRoute) -> str:
+def _copy_name(leaf: Leaf, copy: CopyRoute) -> str:
     """The name of a route; threads only load or store where registers are the other end."""
     if copy != "thread" or leaf.shared_bytes:
         return _COPY_NAMES[copy]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from tirlens.hardware.spec import Device
 
@@ -12,7 +12,9 @@ from ..gpu.units import sum_busy_times
 from ..report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite, Waves
 from ..roofline import dominant_class, peak, roofline_seconds
 from ..tree.kernel_time import KernelTime
-from ..tree.node import CostNode, StatementCost, known_sum, leaves_of
+from ..tree.moved import Traffic
+from ..tree.node import Leaf, known_sum
+from ..tree.statement_costs import Leafs
 from ..tree.timed_node import TimedNode, timed_tree
 from . import attribution
 from .bound import find_bound, find_cpu_bound
@@ -20,7 +22,7 @@ from .time_band import band_s, dram_traffic_range, uncertainties
 
 
 def add_counts(
-    report: KernelReport, leaves: Sequence[StatementCost], noted: Collection[str | None]
+    report: KernelReport, leaves: Sequence[Leaf], noted: Collection[str | None]
 ) -> KernelReport:
     """The report with operations and issued bytes.
 
@@ -56,13 +58,14 @@ def add_counts(
 def add_traffic(
     report: KernelReport,
     footprint: Footprint | None,
-    leaves: Sequence[StatementCost],
+    traffic: Iterable[Traffic],
+    l2_bytes: float,
     device: Device,
 ) -> KernelReport:
     """The report with L2 and DRAM bytes, and the roofline."""
     compulsory = None if footprint is None else footprint.bytes
-    read = sum(leaf.traffic.dram_read_bytes for leaf in leaves)
-    written = sum(leaf.traffic.dram_write_bytes for leaf in leaves)
+    read = sum(one.dram_read_bytes for one in traffic)
+    written = sum(one.dram_write_bytes for one in traffic)
     known = report.global_bytes.total is not None
     main = _main_peak(report, leaves, device)
     both = read + written
@@ -78,7 +81,7 @@ def add_traffic(
         compulsory_sector_bytes=None if sectors is None else sectors.bytes,
         compulsory_sectors_are_exact=sectors is None or sectors.exact,
         dram_bytes=ReadWrite(round(read), round(written)) if known else ReadWrite(None, None),
-        l2_bytes=round(sum(leaf.l2_bytes for leaf in leaves)) if known else None,
+        l2_bytes=round(l2_bytes) if known else None,
         roofline_time_s=roofline_seconds(device, report.flop_by_class, least) or None,
         arithmetic_intensity=(
             operations.main / both if operations.main is not None and both else None
@@ -144,7 +147,7 @@ def add_caveat(report: KernelReport, message: str) -> KernelReport:
 def add_time(
     report: KernelReport,
     device: Device,
-    items: Sequence[CostNode],
+    costs: Leafs,
     timed: tuple[TimedNode, KernelTime],
     blocks: int,
     by_line: bool = True,
@@ -155,18 +158,18 @@ def add_time(
     """
     reason = _unknown_time_reason(report)
     if reason:
-        return add_unknown_time(report, items, timed, reason, by_line)
+        return add_unknown_time(report, costs, timed, reason, by_line)
     seconds = timed[1].total_s
     if by_line:
-        report = report.replace(loops=_breakdown(report, items, timed, known=True))
+        report = report.replace(loops=_breakdown(report, costs, timed, known=True))
         # Exactly the sum of the entries.
         seconds = sum(entry.time_s or 0.0 for entry in report.loops)
-    return _add_known_time(report, device, items, seconds, timed[1], blocks)
+    return _add_known_time(report, device, costs, seconds, timed[1], blocks)
 
 
 def add_unknown_time(
     report: KernelReport,
-    items: Sequence[CostNode],
+    costs: Leafs,
     timed: tuple[TimedNode, KernelTime],
     reason: str,
     by_line: bool,
@@ -175,7 +178,7 @@ def add_unknown_time(
     report = add_caveat(report, f"the time is not known: {reason}")
     report = report.replace(status="no-time", message=reason)
     if by_line:
-        report = report.replace(loops=_breakdown(report, items, timed, known=False))
+        report = report.replace(loops=_breakdown(report, costs, timed, known=False))
     return report
 
 
@@ -194,7 +197,7 @@ def _unknown_time_reason(report: KernelReport) -> str:
 
 def _breakdown(
     report: KernelReport,
-    items: Sequence[CostNode],
+    costs: Leafs,
     timed: tuple[TimedNode, KernelTime],
     known: bool,
 ) -> tuple[BreakdownEntry, ...]:
@@ -203,10 +206,10 @@ def _breakdown(
     frame = attribution.KernelFrame(report.span, time.total_s if known else None, time.limiter)
     if time.limiter is not None:
         name = time.limiter
-        block = timed_tree(items, lambda leaf: leaf.busy_s.get(name, 0.0))
+        block = timed_tree(costs.tree, lambda leaf: costs.busy.unit_s[leaf].get(name, 0.0))
     weight = block.total_s
     scaled = block.scale(time.body_s / weight if weight else 0.0)
-    entries = list(attribution.build_entries(scaled, frame))
+    entries = list(attribution.build_entries(scaled, costs, frame))
     if known and report.schedule != "unscheduled":
         # A kernel without work still takes its launch.
         missing = time.body_s if not weight else 0.0
@@ -227,12 +230,12 @@ def _dram_fraction(report: KernelReport, device: Device, seconds: float) -> floa
 def _add_known_time(
     report: KernelReport,
     device: Device,
-    items: Sequence[CostNode],
+    costs: Leafs,
     seconds: float,
     time: KernelTime,
     blocks: int,
 ) -> KernelReport:
-    busy = sum_busy_times(leaves_of(items))
+    busy = sum_busy_times(costs.busy.unit_s)
     utilisation = {name: value / seconds for name, value in busy.items()} if seconds else {}
     tail = time.tail_s / seconds if seconds else 0.0
     launch = time.launch_s / seconds if seconds else 0.0

@@ -1,91 +1,25 @@
-"""The tree of cost nodes: operations, bytes at each level and instructions of each statement.
+"""The tree of cost nodes: the loops, branches and statements of a kernel, as counted.
 
-The tree mirrors the tree of counts.  All quantities are totals over the whole launch.  Nodes are
-immutable: a stage that adds quantities returns a tree with new statements (`replace_leaves`).
+The tree mirrors the tree of counts.  All quantities are totals over the whole launch.  No stage
+changes it: what a stage finds of the statements is a `Table` of its own, by their numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import cast
 
 from tirlens_worker.facts import Branch, Loop, Statement, While
 
 from ..counting.kernel_counts import NodeCount
 from ..counting.operation_classes import OperationTotals
 from .context import WARP, LoopContext
-from .route import NO_ROUTE, Route
-from .thread_mapping import NO_MAPPING, ThreadMapping
 from .traits import Registers, Traits, body_traits, registers_of, statement_traits
 
 # Shared by all that compute nothing.
 NO_ARITH = OperationTotals()
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """The bytes that a statement moves at each level of a device's memory, over the launch.
-
-    Several blocks may wait for one fetch of the same bytes from DRAM: `dram_requested_bytes` counts
-    them once for each waiting block.  `sectors_per_request` is the bytes of touched sectors over
-    the requested bytes of a warp; None without a request.
-    """
-
-    l2_read_bytes: float = 0.0
-    l2_write_bytes: float = 0.0
-    dram_read_bytes: float = 0.0
-    dram_write_bytes: float = 0.0
-    dram_requested_bytes: float = 0.0
-    sectors_per_request: float | None = None
-
-    @property
-    def l2_bytes(self) -> float:
-        """Bytes between L2 and the SMs, both ways."""
-        return self.l2_read_bytes + self.l2_write_bytes
-
-    @property
-    def dram_bytes(self) -> float:
-        """Bytes between DRAM and L2, both ways."""
-        return self.dram_read_bytes + self.dram_write_bytes
-
-
-NO_TRAFFIC = Traffic()
-
-
-@dataclass(frozen=True)
-class AtomicDemand:
-    """The atomic updates of a statement that L2 executes, over the launch.
-
-    Attributes
-    ----------
-    updates
-        The updates of elements.
-    passes
-        The passes of the slices of L2, each of which updates the words of one sector once.
-    line_passes
-        Those of the busiest line, which one slice executes one after the other.
-    is_expected
-        Whether the addresses depend on data, and are taken to be spread at random over the array.
-    """
-
-    updates: float = 0.0
-    passes: float = 0.0
-    line_passes: float = 0.0
-    is_expected: bool = False
-
-    def plus(self, other: AtomicDemand) -> AtomicDemand:
-        """The demand of two accesses."""
-        return AtomicDemand(
-            self.updates + other.updates,
-            self.passes + other.passes,
-            max(self.line_passes, other.line_passes),
-            self.is_expected or other.is_expected,
-        )
-
-
-NO_ATOMICS = AtomicDemand()
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,30 +49,12 @@ class CostNode:
     threads: int = 1
     lanes: float = WARP
 
-    def leaves(self) -> tuple[StatementCost, ...]:
+    def leaves(self) -> tuple[Leaf, ...]:
         """The statements inside, in program order."""
         return self._leaves
 
-    def with_children(self, children: tuple[CostNode, ...]) -> CostNode:
-        """The node with another body."""
-        node = _copy_with(self, children=children)
-        node.__dict__.pop("_leaves", None)
-        return node
-
-    def transfer(
-        self,
-        source: Loop | Branch | While | Statement,
-        count: NodeCount,
-        context: LoopContext,
-        children: tuple[CostNode, ...],
-    ) -> CostNode:
-        """The node with the costs of this one for an equal node of another kernel."""
-        node = _copy_with(self, source=source, count=count, context=context, children=children)
-        node.__dict__.pop("_leaves", None)
-        return node
-
     @cached_property
-    def _leaves(self) -> tuple[StatementCost, ...]:
+    def _leaves(self) -> tuple[Leaf, ...]:
         if len(self.children) == 1:
             return self.children[0].leaves()
         return tuple(leaves_of(self.children))
@@ -170,12 +86,14 @@ class WhileCost(CostNode):
     source: While
 
 
-@dataclass(frozen=True, eq=False)
-class StatementCost(CostNode):
-    """A statement with its operations, bytes and instructions, over the whole launch.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Leaf(CostNode):
+    """A statement with its operations and bytes, over the whole launch.
 
     Attributes
     ----------
+    number
+        Its number in the tree, in program order: its row in the tables of the stages.
     source
         The statement.
     arith
@@ -187,66 +105,17 @@ class StatementCost(CostNode):
         Bytes read from and written to global memory, as issued; None where not known.
     shared_bytes
         Bytes read from and written to shared memory.
-    mapping
-        The mapping of its accesses to threads.
-    route
-        What it becomes on the device.
-    accumulators
-        The tiles of the kernel with the layout of a matrix instruction's result.
-    row_vector
-        Consecutive elements of a row that a thread holds of the tile that a reduction reads; 0
-        where not known.
-    instructions
-        Instructions of threads for its operations, by unit and class of type.
-    has_slow_path
-        Whether an operation branches to a slow path for rare values.
-    index_instructions
-        Integer instructions of one thread for the addresses of one execution.
-    predicate_instructions
-        Integer instructions for the predicates of its loads, and of the branch that it is the first
-        statement of: 32 for each one of a warp.
-    skipped_instructions
-        Control instructions, 32 for each one of a warp: loop control, barriers, branches, and those
-        of warps without an active lane.
-    reaching_threads
-        The threads of a block that reach the branch that it is the first statement of.
-    traffic
-        The bytes that it moves on a device.
-    atomics
-        Its atomic updates of global memory.
-    busy_s
-        How long each unit of the whole device is busy with it.
-    spilled_share
-        The share of its register arrays that is in local memory.
-    spilled_bytes
-        The bytes that its threads store to local memory; L1 writes them through to L2.
     """
 
+    number: int
     source: Statement
-    arith: OperationTotals = NO_ARITH
-    flop: int | None = 0
-    useful_flop: int | None = 0
-    masked_flop: int | None = 0
-    read_bytes: int | None = 0
-    write_bytes: int | None = 0
-    shared_bytes: int = 0
-    mapping: ThreadMapping = NO_MAPPING
-    route: Route = NO_ROUTE
-    accumulators: frozenset[str] = frozenset()
-    row_vector: int = 0
-    instructions: Mapping[tuple[str, str], float] = field(
-        default_factory=dict[tuple[str, str], float]
-    )
-    has_slow_path: bool = False
-    index_instructions: float = 0.0
-    predicate_instructions: float = 0.0
-    skipped_instructions: float = 0.0
-    reaching_threads: int = 0
-    traffic: Traffic = NO_TRAFFIC
-    atomics: AtomicDemand = NO_ATOMICS
-    busy_s: Mapping[str, float] = field(default_factory=dict[str, float])
-    spilled_share: float = 0.0
-    spilled_bytes: float = 0.0
+    arith: OperationTotals
+    flop: int | None
+    useful_flop: int | None
+    masked_flop: int | None
+    read_bytes: int | None
+    write_bytes: int | None
+    shared_bytes: int
 
     @property
     def global_bytes(self) -> int | None:
@@ -255,75 +124,9 @@ class StatementCost(CostNode):
             return None
         return self.read_bytes + self.write_bytes
 
-    @property
-    def l2_bytes(self) -> float:
-        """Bytes between the SMs and L2: of its arrays in global memory, and of spills."""
-        return self.traffic.l2_bytes + self.spilled_bytes
-
-    def leaves(self) -> tuple[StatementCost, ...]:
+    def leaves(self) -> tuple[Leaf, ...]:
         """The statement itself."""
         return (self,)
-
-    def with_mapping(self, mapping: ThreadMapping) -> StatementCost:
-        """The statement with another thread mapping."""
-        return _copy_with(self, mapping=mapping)
-
-    def with_route(self, route: Route) -> StatementCost:
-        """The statement with what it becomes on the device."""
-        return _copy_with(self, route=route)
-
-    def with_row_vector(self, row_vector: int) -> StatementCost:
-        """The statement with the row vector of its reduction."""
-        return _copy_with(self, row_vector=row_vector)
-
-    def with_instructions(
-        self,
-        *,
-        mapping: ThreadMapping,
-        operations: Mapping[tuple[str, str], float],
-        has_slow_path: bool,
-        index: float,
-        predicate: float,
-        skipped: float,
-    ) -> StatementCost:
-        """The statement with its instructions, and those that remain of its accesses."""
-        return _copy_with(
-            self,
-            mapping=mapping,
-            instructions=operations,
-            has_slow_path=has_slow_path,
-            index_instructions=index,
-            predicate_instructions=predicate,
-            skipped_instructions=skipped,
-        )
-
-    def add_control_instructions(
-        self, *, predicate: float = 0.0, skipped: float = 0.0, reaching_threads: int = 0
-    ) -> StatementCost:
-        """The statement with the instructions of a branch or loop that it is the first one of."""
-        return _copy_with(
-            self,
-            predicate_instructions=self.predicate_instructions + predicate,
-            skipped_instructions=self.skipped_instructions + skipped,
-            reaching_threads=max(self.reaching_threads, reaching_threads),
-        )
-
-    def with_traffic(self, traffic: Traffic) -> StatementCost:
-        """The statement with the bytes that it moves."""
-        return _copy_with(self, traffic=traffic)
-
-    def with_atomics(self, atomics: AtomicDemand) -> StatementCost:
-        """The statement with its atomic updates of global memory."""
-        return _copy_with(self, atomics=atomics)
-
-    def with_busy_s(self, busy_s: Mapping[str, float]) -> StatementCost:
-        """The statement with the busy time of each unit."""
-        return _copy_with(self, busy_s=busy_s)
-
-    def with_spills(self, spilled_share: float, spilled_bytes: float) -> StatementCost:
-        """The statement with the share of its register arrays that is in local memory, and the
-        bytes that it stores there."""
-        return _copy_with(self, spilled_share=spilled_share, spilled_bytes=spilled_bytes)
 
     @cached_property
     def traits(self) -> tuple[Traits, Traits]:
@@ -337,43 +140,15 @@ class StatementCost(CostNode):
         return registers_of(self)
 
 
-_Node = TypeVar("_Node", bound=CostNode)
-
-
-def _copy_with(node: _Node, **changed: object) -> _Node:
-    """The node with other fields; what is cached of it is kept.
-
-    `traits` and `registers`, which are cached, depend on `source` and `count` alone.
-    """
-    copy = object.__new__(type(node))
-    copy.__dict__.update(node.__dict__, **changed)
-    return copy
-
-
-def leaves_of(nodes: Iterable[CostNode]) -> list[StatementCost]:
+def leaves_of(nodes: Iterable[CostNode]) -> list[Leaf]:
     """All statements of a body, in program order."""
-    found: list[StatementCost] = []
+    found: list[Leaf] = []
     for node in nodes:
-        if isinstance(node, StatementCost):
+        if isinstance(node, Leaf):
             found.append(node)
         else:
             found += node.leaves()
     return found
-
-
-def replace_leaves(
-    nodes: Sequence[CostNode], leaves: Iterable[StatementCost]
-) -> tuple[CostNode, ...]:
-    """The body `nodes` with these `leaves`, as many as it has, in program order."""
-    return tuple(_with_leaves(nodes, iter(leaves)))
-
-
-def _with_leaves(nodes: Sequence[CostNode], leaves: Iterator[StatementCost]) -> Iterator[CostNode]:
-    for node in nodes:
-        if isinstance(node, StatementCost):
-            yield next(leaves)
-        else:
-            yield node.with_children(tuple(_with_leaves(node.children, leaves)))
 
 
 def known_sum(values: Sequence[int | None]) -> int | None:

@@ -9,6 +9,7 @@ from tirlens_worker.facts import Access, Buffer, Statement
 
 from ..constants import constant
 from .context import WARP
+from .table import Table
 
 LINE_BYTES = constant(
     "LINE_BYTES",
@@ -133,3 +134,23 @@ def register_statement_key(statement: Statement, buffers: Mapping[str, Buffer]) 
         if not own or access.guard is not None:
             return None
     return statement.arith, len(statement.accesses)
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """What the mapping stage finds, of a kernel on any device.
+
+    Attributes
+    ----------
+    mappings
+        The mapping of the accesses of each statement to threads.
+    row_vectors
+        Consecutive elements of a row that a thread holds of the tile that a reduction reads; 0
+        where not known, and for any other statement.
+    accumulators
+        The tiles with the layout of a matrix instruction's result.
+    """
+
+    mappings: Table[ThreadMapping]
+    row_vectors: Table[int]
+    accumulators: frozenset[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from .node import CostNode, StatementCost
+from .node import CostNode, Leaf
 
 
 class TimedNode:
@@ -50,7 +50,7 @@ class TimedNode:
         return TimedNode(self.node, self.own_s * factor, children, self.startup_s * factor)
 
 
-def timed_tree(nodes: Iterable[CostNode], time_s: Callable[[StatementCost], float]) -> TimedNode:
+def timed_tree(nodes: Iterable[CostNode], time_s: Callable[[Leaf], float]) -> TimedNode:
     """Return the tree of times in which only statements take time.
 
     Parameters
@@ -62,7 +62,7 @@ def timed_tree(nodes: Iterable[CostNode], time_s: Callable[[StatementCost], floa
     """
 
     def time_node(node: CostNode) -> TimedNode:
-        if isinstance(node, StatementCost):
+        if isinstance(node, Leaf):
             return TimedNode(node, time_s(node))
         return TimedNode(node, 0.0, tuple(time_node(child) for child in node.children))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tirlens_worker.facts import Call, Copy, Evaluate, Fill, Gemm, Load, Mma, Store
 
 if TYPE_CHECKING:
-    from .node import CostNode, StatementCost
+    from .node import CostNode, Leaf
 
 # Statements that the compiler reorders freely: no barrier, no operation on a whole tile.
 _STRAIGHT = (Store, Evaluate, Call, Load)
@@ -54,7 +54,7 @@ def body_traits(body: Iterable[CostNode]) -> tuple[Traits, Traits]:
     return every, some
 
 
-def statement_traits(cost: StatementCost) -> Traits:
+def statement_traits(cost: Leaf) -> Traits:
     """The traits of a statement."""
     node = cost.source
     found = 0
@@ -107,7 +107,7 @@ Register = tuple[str, int | None]
 Registers = tuple[tuple[Register, ...], tuple[Register, ...]]
 
 
-def registers_of(leaf: StatementCost) -> Registers:
+def registers_of(leaf: Leaf) -> Registers:
     """The registers and tile elements that a statement reads, and those that it writes."""
     reads: list[Register] = []
     writes: list[Register] = []
@@ -126,7 +126,7 @@ def registers_of(leaf: StatementCost) -> Registers:
     return tuple(reads), tuple(writes)
 
 
-def starts_product(leaf: StatementCost) -> bool:
+def starts_product(leaf: Leaf) -> bool:
     """Whether a statement starts an asynchronous product."""
     return isinstance(leaf.source, (Gemm, Mma)) and leaf.source.is_asynchronous
 

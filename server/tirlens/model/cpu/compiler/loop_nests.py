@@ -17,7 +17,7 @@ from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Buffer
 
 from ...tree.context import EnclosingLoop
-from ...tree.node import CostNode, LoopCost, StatementCost, leaves_of
+from ...tree.node import CostNode, Leaf, LoopCost, leaves_of
 from .statements import Address, NestStatement, address_of
 from .unrolling import Addresses, FullUnrolling, without_branches
 from .vectorization import is_vectorizable
@@ -132,7 +132,7 @@ class _NestFinder:
 
     def nests(self, nodes: Sequence[CostNode], outer_loops: Loops = ()) -> Iterator[Nest]:
         """The nests of `nodes` inside of `outer_loops`, in program order."""
-        straight: list[StatementCost] = []
+        straight: list[Leaf] = []
         for node in without_branches(nodes):
             if not isinstance(node, LoopCost) or self._unrolling.is_unrolled(node):
                 straight += node.leaves()
@@ -151,24 +151,24 @@ class _NestFinder:
                 yield from self.nests(node.children, loops)
         yield from self._straight_line(straight, outer_loops)
 
-    def _straight_line(self, nodes: Sequence[StatementCost], outer_loops: Loops) -> Iterator[Nest]:
+    def _straight_line(self, nodes: Sequence[Leaf], outer_loops: Loops) -> Iterator[Nest]:
         if nodes:
             depth = len(outer_loops)
             statements = tuple(self._statement(node, depth) for node in nodes)
             yield Nest(None, outer_loops, statements, False)
 
-    def _statement(self, node: StatementCost, depth: int) -> NestStatement:
+    def _statement(self, node: Leaf, depth: int) -> NestStatement:
         """A statement whose nest has `depth` loops."""
         reads, writes = self._addresses(node)
         return NestStatement(node, reads, writes, node.context.loops[depth:])
 
-    def _addresses(self, node: StatementCost) -> Addresses:
+    def _addresses(self, node: Leaf) -> Addresses:
         """The addresses that a statement reads and writes."""
         if id(node) not in self._known:
             self._known[id(node)] = self._read_addresses(node)
         return self._known[id(node)]
 
-    def _read_addresses(self, node: StatementCost) -> Addresses:
+    def _read_addresses(self, node: Leaf) -> Addresses:
         reads: list[Address] = []
         writes: list[Address] = []
         for entry in node.count.accesses:

@@ -25,7 +25,7 @@ from ...constants import constant
 from ...counting.kernel_counts import ArithCount
 from ...dtypes import bits, is_float
 from ...tree.context import EnclosingLoop, LoopContext
-from ...tree.node import StatementCost
+from ...tree.node import Leaf
 
 STACK_ARRAY_BYTES = constant(
     "STACK_ARRAY_BYTES",
@@ -177,7 +177,7 @@ class NestStatement:
         The loops between the nest's loop and the statement, which are unrolled or vectors.
     """
 
-    node: StatementCost
+    node: Leaf
     reads: tuple[Address, ...]
     writes: tuple[Address, ...]
     inner_loops: tuple[EnclosingLoop, ...]
@@ -272,12 +272,12 @@ class NestStatement:
         return any(write.has_same_strides(address) for write in self.writes)
 
 
-def is_predicated_by(node: StatementCost, var: str) -> bool:
+def is_predicated_by(node: Leaf, var: str) -> bool:
     """Whether a condition around a statement depends on a variable."""
     return any(var in free_variables(condition) for condition in node.context.conditions)
 
 
-def operations_per_execution(node: StatementCost) -> float:
+def operations_per_execution(node: Leaf) -> float:
     """Arithmetic operations on data in one execution of a statement."""
     executions = max(node.count.executions or 1, 1)
     return sum(

@@ -14,7 +14,7 @@ from tirlens_worker.facts import Loop
 
 from ...constants import constant
 from ...dtypes import is_float
-from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost
+from ...tree.node import BranchCost, CostNode, Leaf, LoopCost
 from .statements import (
     Address,
     NestStatement,
@@ -77,9 +77,7 @@ class FullUnrolling:
         The width of the widest vector registers.
     """
 
-    def __init__(
-        self, addresses: Callable[[StatementCost], Addresses], register_bytes: int
-    ) -> None:
+    def __init__(self, addresses: Callable[[Leaf], Addresses], register_bytes: int) -> None:
         self._addresses = addresses
         self._register_bytes = register_bytes
         self._known: dict[tuple[int, str | None], float] = {}
@@ -96,7 +94,7 @@ class FullUnrolling:
         return self._known[key]
 
     def _count(self, node: CostNode, loop: Loop | None) -> float:
-        if isinstance(node, StatementCost):
+        if isinstance(node, Leaf):
             return self._count_statement(node, loop)
         if not isinstance(node, LoopCost):
             return sum(self._instructions(child, loop) for child in node.children)
@@ -114,7 +112,7 @@ class FullUnrolling:
         total = trip_count * (body + LOOP_CONTROL_INSTRUCTIONS) + BACKEDGE_INSTRUCTIONS
         return total if total < UNROLL_THRESHOLD_INSTRUCTIONS else math.inf
 
-    def _count_statement(self, node: StatementCost, loop: Loop | None) -> float:
+    def _count_statement(self, node: Leaf, loop: Loop | None) -> float:
         reads, writes = self._addresses(node)
         loops = node.context.loops
         names = [other.var for other in loops]
@@ -159,7 +157,7 @@ def _shared_copies(address: Address, statement: NestStatement) -> int:
     return math.prod(invariant) if address.mode == "read" else 1
 
 
-def _contracted_operations(node: StatementCost) -> float:
+def _contracted_operations(node: Leaf) -> float:
     """Operations of one execution of a statement, with ``a * b + c`` as one (``llvm.fmuladd``).
 
     A minimum or maximum is a comparison and a selection (``CodeGenLLVM``).
@@ -177,7 +175,7 @@ def _contracted_operations(node: StatementCost) -> float:
     return operations_per_execution(node) + selections - contracted
 
 
-def _address_instructions(accessed: Sequence[Address], node: StatementCost, loop: Loop) -> int:
+def _address_instructions(accessed: Sequence[Address], node: Leaf, loop: Loop) -> int:
     """Instructions that compute addresses in each iteration.
 
     Each address that does not advance by one element takes one.  Loop-invariant additions are

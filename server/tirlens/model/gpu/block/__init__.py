@@ -1,23 +1,15 @@
-"""Block: how many blocks are resident on an SM, and the time of one block.
+"""Block: the time of one block on its SM.
 
-A block takes threads, shared memory and registers of its SM, which bounds the number of resident
-blocks (`block_occupancy`).  Its time follows from the busy time of the SM's units, the latencies
-that the code of its warps exposes, software pipelines, asynchronous copies and matrix products, and
-the barriers at which specialised warps wait for each other (`time_block`).
+It follows from the busy time of the SM's units, the latencies that the code of its warps exposes,
+software pipelines, asynchronous copies and matrix products, and the barriers at which specialised
+warps wait for each other.
 
-Input: the kernel's tree with thread mapping, instructions, traffic and busy times of its
-statements, the device and the number of blocks.  Output: `BlockOccupancy` and `BlockTime`.
+Input: the kernel's tree, and what the stages before find of its statements (`BlockContext`).
+Output: `BlockTime` (`time_block`).
 """
 
 from .block_record import BlockRecord
 from .block_time import BlockTime, time_block
-from .occupancy import BlockOccupancy, BlockResources, block_occupancy
+from .throughput import BlockContext
 
-__all__ = [
-    "BlockOccupancy",
-    "BlockRecord",
-    "BlockResources",
-    "BlockTime",
-    "block_occupancy",
-    "time_block",
-]
+__all__ = ["BlockContext", "BlockRecord", "BlockTime", "time_block"]

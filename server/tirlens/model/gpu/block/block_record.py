@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...tree.node import CostNode, StatementCost
+from ...tree.node import CostNode, Leaf
 from ...tree.timed_node import TimedNode
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class PipelineRun:
         Seconds from one iteration to the next.
     """
 
-    loads: tuple[StatementCost, ...]
+    loads: tuple[Leaf, ...]
     computation: tuple[TimedNode, ...]
     iterations: float
     stages: int

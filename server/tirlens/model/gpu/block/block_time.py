@@ -7,17 +7,14 @@ operations (`overlap`), the loads of pipelined loops (`software_pipeline`) and i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tirlens.hardware.spec import Device
-
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
-from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost, WhileCost, leaves_of
+from ...tree.node import BranchCost, CostNode, Leaf, LoopCost, WhileCost, leaves_of
 from ...tree.timed_node import TimedNode
 from ...tree.traits import LOADS, ORDERED, PURE_LOAD, STORES, only, some
 from ...tree.trip_counts import branch_sides, execution_shares, mean_trip_count
-from .block_record import BlockRecord
 from .dependency_chains import interleave, is_thread_code
 from .exposed_latency import exposed_latency_s
 from .memory_parallelism import (
@@ -68,40 +65,23 @@ class BlockTime:
         return self.root.total_s
 
 
-def time_block(
-    tree: Sequence[CostNode],
-    device: Device,
-    blocks: int,
-    is_unsynchronised: bool = False,
-    has_producer: bool = False,
-    latency_share: Callable[[float], float] | None = None,
-    record: BlockRecord | None = None,
-) -> BlockTime:
+def time_block(tree: Sequence[CostNode], context: BlockContext) -> BlockTime:
     """The time of an average block, without other blocks on its SM.
 
     Parameters
     ----------
     tree : sequence of CostNode
-        The tree of the kernel, with thread mapping, instructions, traffic and busy times of its
-        statements.
-    device : Device
-        The device, with the latencies of its memory in this launch.
-    blocks : int
-        The number of blocks of the launch.
-    is_unsynchronised : bool
-        Whether the warps go through the block without synchronisation.
-    has_producer : bool
-        Whether a warpgroup of its own loads the tiles of pipelined loops.
-    latency_share : callable or None
-        The share of the latencies of `device` that a wait has in which a block loads so many bytes;
-        None if every wait has the whole latencies.
-    record : BlockRecord or None
-        Receives the runs of pipelines and warp roles, for a timeline.
+        The tree of the kernel.
+    context : BlockContext
+        The device and the launch, and what the stages before find of the statements.
     """
-    context = BlockContext(device, blocks, is_unsynchronised, has_producer, latency_share, record)
     root = TimedNode(None, 0.0, _time_siblings(tree, context, 1.0))
     leaves = leaves_of(tree)
-    return BlockTime(root, prefetched_share(leaves), burst_share(leaves))
+    return BlockTime(
+        root,
+        prefetched_share(leaves, context.moved, context.compiled.routes),
+        burst_share(leaves, context.moved),
+    )
 
 
 def _time_siblings(
@@ -130,12 +110,14 @@ def _time_siblings(
     loads_in_flight : bool
         Whether loads of the code before are in flight, with which the first one waits.
     """
+    instructions = context.compiled.instructions
     if len(nodes) == 1:
         node = next(iter(nodes))
-        continues = only(node, PURE_LOAD) or (is_thread_code(node) and is_straight_line(node))
+        is_code = is_thread_code(node) and is_straight_line(node, instructions)
+        continues = only(node, PURE_LOAD) or is_code
         joins = loads_in_flight and (continues or is_entered_once(node))
         alone = (_time_node(node, context, executions, waits=not joins),)
-        if not interleaves or isinstance(node, StatementCost):
+        if not interleaves or isinstance(node, Leaf):
             return alone
         return interleave(alone, context)
     timed: list[TimedNode] = []
@@ -151,7 +133,7 @@ def _time_siblings(
             loads_in_flight = False
             continue
         node = next(iter(group))
-        is_code = is_thread_code(node) and is_straight_line(node)
+        is_code = is_thread_code(node) and is_straight_line(node, instructions)
         is_load = only(node, PURE_LOAD)
         continues = is_load or is_code or is_entered_once(node)
         joins = continues and loads_in_flight and not (has_stored and some(node, ORDERED))
@@ -165,7 +147,7 @@ def _time_siblings(
             arrays_in_flight = set()
         has_stored = some(node, STORES) or (has_stored and joins)
     parts = _interleave_siblings(nodes, timed, context) if interleaves else timed
-    return overlap_asynchronous(nodes, parts, context.device, executions)
+    return overlap_asynchronous(nodes, parts, context.memory, executions)
 
 
 def _interleave_siblings(
@@ -186,20 +168,23 @@ def _time_node(
     node: CostNode, context: BlockContext, executions: float, waits: bool = True
 ) -> TimedNode:
     """The time of a node; `waits`: its first loads wait for memory, and not with earlier ones."""
-    if isinstance(node, StatementCost):
+    if isinstance(node, Leaf):
         busy_s = busy_time(node, context).longest_s
         return TimedNode(node, busy_s + exposed_latency_s(node, context, executions, waits))
     if isinstance(node, BranchCost) and divides_warps(node):
         return _time_divided_branch(node, context, executions)
     inner = executions
+    compiled = context.compiled
     if isinstance(node, LoopCost) and node.source.kind not in _NOT_SEQUENTIAL:
         # No instruction is moved across a branch of another iteration, even in an unrolled loop.
-        has_branches = has_arithmetic_branches(node, context.device)
+        has_branches = has_arithmetic_branches(node, compiled.instructions, context.device)
         if has_branches or not issues_loads_first(node):
             trip_count = mean_trip_count(node)
-            is_pipelined = node.source.kind == "pipelined" and bool(tile_loads(node))
+            is_pipelined = node.source.kind == "pipelined" and bool(
+                tile_loads(node, compiled.routes)
+            )
             is_serial = node.source.kind in ("serial", "pipelined") and not is_pipelined
-            if is_serial and not has_branches and can_batch_loads(node):
+            if is_serial and not has_branches and can_batch_loads(node, compiled.instructions):
                 trip_count = load_batches(node.source, trip_count)
             inner = executions * trip_count
             if is_pipelined:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from tirlens_worker.facts import Evaluate, Loop, Statement, While
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
-from ...tree.node import CostNode, StatementCost
+from ...tree.node import CostNode, Leaf
 from ...tree.timed_node import TimedNode
 from ...tree.traits import SHARED, STRAIGHT, Register, every, some
 from .throughput import BlockContext, busy_time
@@ -52,7 +52,7 @@ def interleave(timed: Sequence[TimedNode], context: BlockContext) -> tuple[Timed
 
 def _interleave_run(run: Sequence[TimedNode], context: BlockContext) -> tuple[TimedNode, ...]:
     def wait_s(part: TimedNode) -> float:
-        assert isinstance(part.node, StatementCost)
+        assert isinstance(part.node, Leaf)
         return max(part.own_s - busy_time(part.node, context).longest_s, 0.0)
 
     statements = [part for one in run for part in _statements(one)]
@@ -62,7 +62,7 @@ def _interleave_run(run: Sequence[TimedNode], context: BlockContext) -> tuple[Ti
     units: dict[str, float] = {}
     serial_s = 0.0
     for part in statements:
-        assert isinstance(part.node, StatementCost)
+        assert isinstance(part.node, Leaf)
         serial_s += busy_time(part.node, context).longest_s
         for name, busy_s in busy_time(part.node, context, chains).unit_s.items():
             units[name] = units.get(name, 0.0) + busy_s
@@ -73,7 +73,7 @@ def _interleave_run(run: Sequence[TimedNode], context: BlockContext) -> tuple[Ti
 
 
 def _statements(part: TimedNode) -> Iterator[TimedNode]:
-    if part.node is not None and isinstance(part.node, StatementCost):
+    if part.node is not None and isinstance(part.node, Leaf):
         yield part
     for child in part.children:
         yield from _statements(child)
@@ -84,7 +84,7 @@ def _scale_parts(
 ) -> TimedNode:
     """A node with these shares of its busy time and of its waits."""
     own_s = part.own_s
-    if part.node is not None and isinstance(part.node, StatementCost):
+    if part.node is not None and isinstance(part.node, Leaf):
         busy_s = min(busy_time(part.node, context).longest_s, own_s)
         own_s = busy_share * busy_s + wait_share * (own_s - busy_s)
     children = tuple(
@@ -120,7 +120,7 @@ def longest_chain_s(parts: Sequence[TimedNode], wait_s: Callable[[TimedNode], fl
         node = part.node
         if node is None:
             continue
-        if isinstance(node, StatementCost):
+        if isinstance(node, Leaf):
             reads, writes = node.registers
             ready_s = max(begin_s, values.latest_s(reads))
             if node.read_bytes:

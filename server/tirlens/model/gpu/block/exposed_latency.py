@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 from tirlens.hardware.microarchitecture import Microarchitecture
-from tirlens.hardware.spec import Device
 from tirlens_worker.facts import (
     Annotate,
     Atomic,
@@ -28,9 +27,12 @@ from tirlens_worker.facts import (
 )
 
 from ...constants import constant
+from ...tree.compiled import Compiled, Instructions
 from ...tree.context import WARPGROUP, dtype_bytes
-from ...tree.node import StatementCost
+from ...tree.node import Leaf
+from ...tree.thread_mapping import ThreadMapping
 from ..compiler.loop_carried import find_carried_dependence, sequential_executions
+from ..compiler.temporary_registers import LOAD_REGISTERS
 from ..memory.atomic_contention import update_clocks
 from ..memory.l1_reuse import new_sector_share
 from .overlap import WARPGROUP_OVERLAP
@@ -43,16 +45,6 @@ FETCHED_SECTORS = constant(
     unit="sectors",
     meaning="Sectors of 32 bytes that L2 fetches from DRAM at a time.",
     source="CUDA runtime, ``cudaLimitMaxL2FetchGranularity``",
-)
-LOAD_REGISTERS = constant(
-    "LOAD_REGISTERS",
-    64,
-    kind="compiler",
-    unit="registers",
-    meaning=(
-        "Registers of a thread that can wait for loads at the same time (see `ADDRESS_REGISTERS`)."
-    ),
-    source="those that ptxas 13.0 keeps for loads in attention over ragged sequences",
 )
 L1_HIT_TRAFFIC_SHARE = constant(
     "L1_HIT_TRAFFIC_SHARE",
@@ -106,7 +98,7 @@ CHAIN_LIMIT_CLOCKS = constant(
 
 
 def exposed_latency_s(
-    leaf: StatementCost, context: BlockContext, executions: float, waits: bool = True
+    leaf: Leaf, context: BlockContext, executions: float, waits: bool = True
 ) -> float:
     """Seconds that the executions of a statement in one block take besides its busy time.
 
@@ -136,7 +128,7 @@ def exposed_latency_s(
 
 
 def _all_waits_s(
-    leaf: StatementCost,
+    leaf: Leaf,
     context: BlockContext,
     waits: bool,
     iterations_per_wait: float,
@@ -149,12 +141,14 @@ def _all_waits_s(
     """
 
     def waits_s(latency_share: float = 1.0) -> float:
-        return _wait_s(leaf, context.device, waits, iterations_per_wait, latency_share) * executions
+        return _wait_s(leaf, context, waits, iterations_per_wait, latency_share) * executions
 
     if context.latency_share is None or not executions or not leaf.read_bytes:
         return waits_s()
     bytes_per_wait = (
-        leaf.traffic.l2_read_bytes * iterations_per_wait / (context.blocks * executions)
+        context.moved.traffic[leaf].l2_read_bytes
+        * iterations_per_wait
+        / (context.blocks * executions)
     )
     idle_s = waits_s(context.latency_share(0.0))
     loaded_s = waits_s(context.latency_share(bytes_per_wait))
@@ -167,8 +161,8 @@ def _all_waits_s(
 
 
 def _wait_s(
-    leaf: StatementCost,
-    device: Device,
+    leaf: Leaf,
+    context: BlockContext,
     waits: bool,
     iterations_per_wait: float,
     latency_share: float,
@@ -179,19 +173,21 @@ def _wait_s(
     the memory's latency that the load waits for.
     """
     if isinstance(leaf.source, Gemm):
-        return _product_wait_s(leaf, device)
-    wait_s = _step_clocks(leaf, device, waits) / device.clock_hz
+        return _product_wait_s(leaf, context)
+    device = context.device
+    wait_s = _step_clocks(leaf, context, waits) / device.clock_hz
     is_asynchronous = any(entry.access.route in ("tma", "async") for entry in leaf.count.accesses)
     if leaf.read_bytes and waits and not is_asynchronous:
-        sector_share = new_sector_share(leaf)
+        mapping = context.compiled.instructions[leaf].mapping
+        sector_share = new_sector_share(leaf, mapping.vector)
         missed = min(sector_share * iterations_per_wait, 1.0)
         hit_s = device.microarchitecture.shared_clk / device.clock_hz
-        miss_s = load_latency_s(leaf, device, sector_share < 1) * latency_share
-        wait_s += _load_rounds(leaf) * (missed * miss_s + (1 - missed) * hit_s)
+        miss_s = load_latency_s(leaf, context, sector_share < 1) * latency_share
+        wait_s += _load_rounds(leaf, mapping) * (missed * miss_s + (1 - missed) * hit_s)
     return wait_s
 
 
-def _recurrence_s(leaf: StatementCost, context: BlockContext) -> float:
+def _recurrence_s(leaf: Leaf, context: BlockContext) -> float:
     """Seconds of a thread's iterations, each of which depends on the result of the one before."""
     if not isinstance(leaf.source, _ELEMENTWISE):
         return 0.0
@@ -203,42 +199,43 @@ def _recurrence_s(leaf: StatementCost, context: BlockContext) -> float:
     if chain.scope.startswith("shared"):
         link_s += device.microarchitecture.shared_clk / device.clock_hz
     elif chain.scope == "global":
-        link_s += device.l2.latency_s
+        link_s += context.memory.l2_latency_s
     return chain.links * link_s
 
 
-def _product_wait_s(leaf: StatementCost, device: Device) -> float:
+def _product_wait_s(leaf: Leaf, context: BlockContext) -> float:
     """Seconds from the end of one matrix product to the start of the next one.
 
     Warpgroups that share a product, each with its rows, overlap each other's waits while they are
     at different parts of the loop.
     """
+    device = context.device
     restart_s = device.microarchitecture.product_restart_clk / device.clock_hz
     groups = max(leaf.threads / WARPGROUP, 1.0)
     executions = leaf.count.executions or 1
-    product_s = leaf.busy_s.get("tensor", 0.0) * device.sm_count / executions
+    product_s = context.busy.unit_s[leaf].get("tensor", 0.0) * device.sm_count / executions
     return restart_s - WARPGROUP_OVERLAP * min(restart_s, product_s * (1 - 1 / groups))
 
 
-def load_latency_s(leaf: StatementCost, device: Device, is_sequential: bool = False) -> float:
+def load_latency_s(leaf: Leaf, context: BlockContext, is_sequential: bool = False) -> float:
     """Seconds until the loads of a statement arrive, on average over the levels that serve them.
 
     `is_sequential`: a warp loads one sector after the other.  It finds every second one in L2,
     which fetches two at a time (``cudaLimitMaxL2FetchGranularity``: 64 bytes).
     """
-    l2_bytes = leaf.traffic.l2_read_bytes
+    device, memory, traffic = context.device, context.memory, context.moved.traffic[leaf]
+    l2_bytes = traffic.l2_read_bytes
     hits_l1 = l2_bytes < L1_HIT_TRAFFIC_SHARE * (leaf.read_bytes or 0)
     if leaf.source.per == "thread" and hits_l1:
         return device.microarchitecture.shared_clk / device.clock_hz
-    missed = min(leaf.traffic.dram_requested_bytes / l2_bytes, 1.0) if l2_bytes else 1.0
+    missed = min(traffic.dram_requested_bytes / l2_bytes, 1.0) if l2_bytes else 1.0
     if is_sequential:
         missed /= FETCHED_SECTORS
-    return missed * device.dram.latency_s + (1 - missed) * device.l2.latency_s
+    return missed * memory.dram_latency_s + (1 - missed) * memory.l2_latency_s
 
 
-def _load_rounds(leaf: StatementCost) -> float:
+def _load_rounds(leaf: Leaf, mapping: ThreadMapping) -> float:
     """How often one execution waits: as often as its loads fill the registers for them."""
-    mapping = leaf.mapping
     if leaf.source.per == "thread":
         return 1.0
     if mapping.is_serial:
@@ -252,15 +249,17 @@ def _load_rounds(leaf: StatementCost) -> float:
     return max(math.ceil(mapping.repeats * registers / LOAD_REGISTERS), 1)
 
 
-def _step_clocks(leaf: StatementCost, device: Device, waits: bool) -> float:
+def _step_clocks(leaf: Leaf, context: BlockContext, waits: bool) -> float:
     """Clocks of the dependent steps of one execution, without loads from global memory.
 
     A fill of registers is two dependent instructions.
     """
     source: Statement = leaf.source
+    device, compiled = context.device, context.compiled
     sm = device.microarchitecture
+    row = compiled.instructions[leaf]
     if isinstance(source, Reduce):
-        return reduce_clocks(leaf, sm)
+        return reduce_clocks(leaf, compiled, sm)
     if isinstance(source, Scan):
         return scan_clocks(leaf, sm)
     if isinstance(source, Barrier):
@@ -271,13 +270,13 @@ def _step_clocks(leaf: StatementCost, device: Device, waits: bool) -> float:
     if isinstance(source, Mma):
         return sm.mma_clk
     if isinstance(source, Atomic):
-        return update_clocks(leaf, device)
+        return update_clocks(leaf, row.mapping, device, context.memory)
     if isinstance(source, Annotate):
         return 0.0
     clocks = 2 * sm.dependent_clk if isinstance(source, Fill) else 0.0
     if leaf.shared_bytes and (waits or not isinstance(source, Load)):
         clocks += sm.shared_clk
-    return clocks + chain_clocks(leaf, sm)
+    return clocks + chain_clocks(leaf, row, sm)
 
 
 def _barrier_clocks(kind: BarrierKind, sm: Microarchitecture) -> float:
@@ -290,7 +289,7 @@ def _barrier_clocks(kind: BarrierKind, sm: Microarchitecture) -> float:
     return sm.barrier_clk if kind == "wait" else sm.arrival_clk
 
 
-def chain_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
+def chain_clocks(leaf: Leaf, compiled: Instructions, sm: Microarchitecture) -> float:
     """Clocks of a thread's dependent instructions for one element; other elements overlap them."""
     elements = leaf.count.executions if isinstance(leaf.source, _ELEMENTWISE) else None
     if elements is None:
@@ -303,11 +302,11 @@ def chain_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
         "sfu": sm.sfu_clk,
         "cvt": sm.conversion_clk,
     }
-    total = sum(clocks.get(unit, 0.0) * number for (unit, _), number in leaf.instructions.items())
+    total = sum(clocks.get(unit, 0.0) * number for (unit, _), number in compiled.operations.items())
     return min(total / elements, CHAIN_LIMIT_CLOCKS)
 
 
-def reduce_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
+def reduce_clocks(leaf: Leaf, compiled: Compiled, sm: Microarchitecture) -> float:
     """Clocks of a reduction of a tile: each thread's serial part, then the exchange of threads.
 
     The template halves the number of threads in each step: by a round trip through shared memory
@@ -319,7 +318,7 @@ def reduce_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
         return sm.barrier_clk
     rows, row = sizes
     threads = max(leaf.threads, 1)
-    sharing = _threads_of_row(leaf, row, threads)
+    sharing = _threads_of_row(leaf, compiled, row, threads)
     rows_of_thread = max(rows * sharing / threads, 1.0)
     serial = sm.dependent_clk * max(row / sharing, 1.0)
     steps = math.log2(sharing) if sharing > 1 else 0.0
@@ -331,7 +330,7 @@ def reduce_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
     return math.ceil(rows_of_thread / INTERLEAVED_ROWS) * (serial + exchange)
 
 
-def scan_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
+def scan_clocks(leaf: Leaf, sm: Microarchitecture) -> float:
     """Clocks of a scan along one dimension: a warp takes a line, a value a lane at a time.
 
     A step has five shuffles, the carry, a load and a store of shared memory.
@@ -346,7 +345,7 @@ def scan_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
     return math.ceil(lines / warps) * math.ceil(length / warp) * step_clocks
 
 
-def _tile_sizes(leaf: StatementCost) -> tuple[float, float] | None:
+def _tile_sizes(leaf: Leaf) -> tuple[float, float] | None:
     """The rows of a reduction or scan, and the elements of each; None where they are not known."""
     reads = [entry for entry in leaf.count.accesses if entry.access.mode == "read"]
     executions = leaf.count.executions
@@ -363,22 +362,22 @@ def _tile_sizes(leaf: StatementCost) -> tuple[float, float] | None:
     return (max(elements / row, 1.0), float(row))
 
 
-def _threads_of_row(leaf: StatementCost, row: float, threads: int) -> float:
+def _threads_of_row(leaf: Leaf, compiled: Compiled, row: float, threads: int) -> float:
     """How many threads hold a part of one row, a power of two.
 
     Four do in the result of a matrix instruction; elsewhere vectors of a row lie on neighbouring
     threads.  A thread that executes the statement by itself has the whole row.
     """
-    if any(access.buffer in leaf.accumulators for access in leaf.source.accesses):
+    if any(access.buffer in compiled.accumulators for access in leaf.source.accesses):
         return THREADS_OF_FRAGMENT_ROW
     if leaf.source.per == "thread":
         return 1.0
-    vector = max(_row_vector(leaf, row), 1)
+    vector = max(_row_vector(leaf, compiled.row_vectors[leaf], row), 1)
     return float(2 ** int(math.log2(max(min(threads, row / vector), 1))))
 
 
-def _row_vector(leaf: StatementCost, row: float) -> int:
+def _row_vector(leaf: Leaf, known: int, row: float) -> int:
     """Consecutive elements of a row on one thread: those of a copy, else 16 bytes of the tile."""
     element_bytes = max(dtype_bytes(leaf.count.accesses[0].buffer.dtype), 0.5)
-    vector = leaf.row_vector or ROW_VECTOR_BYTES / element_bytes
+    vector = known or ROW_VECTOR_BYTES / element_bytes
     return int(min(vector, max(row, 1)))

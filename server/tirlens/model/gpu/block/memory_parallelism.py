@@ -14,8 +14,10 @@ from tirlens_counting.expressions import is_data_dependent
 from tirlens_worker.facts import Barrier, Loop
 
 from ...constants import constant
+from ...tree.compiled import Instructions
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, is_in_tile_loop, loads_of
-from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost
+from ...tree.node import BranchCost, CostNode, Leaf, LoopCost
+from ...tree.table import Table
 from ...tree.traits import ORDERED, READS, STORES, some
 from ..compiler.predication import MAX_FULL_UNROLL_ITERATIONS, PARTIAL_UNROLL_ITERATIONS
 
@@ -35,23 +37,22 @@ PREDICATED_INSTRUCTIONS = constant(
 )
 
 
-def is_straight_line(node: CostNode) -> bool:
+def is_straight_line(node: CostNode, instructions: Table[Instructions]) -> bool:
     """Whether a node becomes instructions without a jump.
 
     A statement does, as do an unrolled loop, the lanes of a vector, and a short branch, which is
     predicated.
     """
     if isinstance(node, LoopCost):
-        return node.source.kind in ("unroll", "vectorized") and all(
-            map(is_straight_line, node.children)
-        )
+        is_unrolled = node.source.kind in ("unroll", "vectorized")
+        return is_unrolled and all(is_straight_line(one, instructions) for one in node.children)
     if isinstance(node, BranchCost):
         return (
             not _has_data_dependent_condition(node)
-            and _instructions_per_execution(node) <= PREDICATED_INSTRUCTIONS
-            and all(map(is_straight_line, node.children))
+            and _instructions_per_execution(node, instructions) <= PREDICATED_INSTRUCTIONS
+            and all(is_straight_line(one, instructions) for one in node.children)
         )
-    return isinstance(node, StatementCost)
+    return isinstance(node, Leaf)
 
 
 def is_entered_once(node: CostNode) -> bool:
@@ -69,17 +70,19 @@ def _has_data_dependent_condition(branch: BranchCost) -> bool:
     return is_data_dependent(branch.context.resolve(branch.source.condition))
 
 
-def _instructions_per_execution(node: CostNode) -> float:
+def _instructions_per_execution(node: CostNode, instructions: Table[Instructions]) -> float:
     """About how many instructions a thread issues for one execution of straight-line code."""
-    if isinstance(node, StatementCost):
+    if isinstance(node, Leaf):
         executions = node.count.executions
         if not executions:
             return 0.0
-        arithmetic = sum(node.instructions.values()) / executions
+        arithmetic = sum(instructions[node].operations.values()) / executions
         memory = sum(not entry.buffer.scope.startswith("local") for entry in node.count.accesses)
         return arithmetic + memory
     trip_count = (node.count.trips or 1) if isinstance(node, LoopCost) else 1
-    return trip_count * sum(map(_instructions_per_execution, node.children))
+    return trip_count * sum(
+        _instructions_per_execution(child, instructions) for child in node.children
+    )
 
 
 def address_arrays(node: CostNode) -> set[str]:
@@ -117,13 +120,17 @@ def issues_loads_first(loop: LoopCost) -> bool:
     return loop.source.kind == "unroll" and not (some(loop, STORES) and some(loop, ORDERED))
 
 
-def has_arithmetic_branches(node: CostNode, device: Device) -> bool:
+def has_arithmetic_branches(
+    node: CostNode, instructions: Table[Instructions], device: Device
+) -> bool:
     """Whether the arithmetic of a node compiles to branches, which no load is moved across.
 
     A division does on NVIDIA.  LLVM's for AMD has no branch (``AMDGPUTargetLowering``:
     ``DIV_SCALE``, ``DIV_FIXUP``), and Metal approximates.
     """
-    return device.vendor == "NVIDIA" and any(leaf.has_slow_path for leaf in node.leaves())
+    return device.vendor == "NVIDIA" and any(
+        instructions[leaf].has_slow_path for leaf in node.leaves()
+    )
 
 
 def load_batches(loop: Loop, trip_count: float) -> float:
@@ -140,7 +147,7 @@ def load_batches(loop: Loop, trip_count: float) -> float:
     return max(1.0, whole + rest)
 
 
-def can_batch_loads(loop: CostNode) -> bool:
+def can_batch_loads(loop: CostNode, instructions: Table[Instructions]) -> bool:
     """Whether the compiler can issue the loads of several iterations of a loop together.
 
     Barriers keep them apart, and so do tiles in shared memory, which need barriers unless each
@@ -161,12 +168,12 @@ def can_batch_loads(loop: CostNode) -> bool:
     return all(
         (leaf.source.per == "thread" or _is_element_code(leaf, exchanged))
         and not isinstance(leaf.source, Barrier)
-        and not leaf.mapping.is_serial
+        and not instructions[leaf].mapping.is_serial
         for leaf in loop.leaves()
     )
 
 
-def _is_element_code(leaf: StatementCost, exchanged: Container[str]) -> bool:
+def _is_element_code(leaf: Leaf, exchanged: Container[str]) -> bool:
     """Whether a statement of a tile loop becomes code that each thread executes by itself.
 
     It does not if it stores to a tile through which threads exchange data.

@@ -11,12 +11,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Gemm, Loop, Mma
 
 from ...constants import constant
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, WARPGROUP
-from ...tree.node import CostNode, StatementCost
+from ...tree.moved import MemoryState
+from ...tree.node import CostNode, Leaf
 from ...tree.timed_node import TimedNode
 from ...tree.traits import (
     COPIES,
@@ -61,7 +61,7 @@ ISSUE_SHARE = constant(
 
 
 def overlap_asynchronous(
-    nodes: Sequence[CostNode], timed: Sequence[TimedNode], device: Device, executions: float
+    nodes: Sequence[CostNode], timed: Sequence[TimedNode], memory: MemoryState, executions: float
 ) -> tuple[TimedNode, ...]:
     """The times of siblings, with asynchronous operations overlapped by the statements after them.
 
@@ -71,8 +71,8 @@ def overlap_asynchronous(
         Siblings.
     timed : sequence of TimedNode
         Their times, in the same order, interleaved but without overlap.
-    device : Device
-        The device.
+    memory : MemoryState
+        The memory, for the latency of copies.
     executions : float
         How often a block executes the siblings.
     """
@@ -85,7 +85,7 @@ def overlap_asynchronous(
             reader = readers.first_after(number, written_arrays(node, "shared"))
             if reader is not None:
                 between_s = sum(part.total_s for part in timed[number + 1 : reader])
-                wait_s = max(device.dram.latency_s * executions - between_s, 0.0)
+                wait_s = max(memory.dram_latency_s * executions - between_s, 0.0)
                 out[number] = _add_copy_wait(out[number], wait_s)
         elif only(node, LOADS_REGISTERS):
             reader = readers.first_after(number, written_arrays(node, "local"))
@@ -218,13 +218,13 @@ def _may_be_asynchronous(node: CostNode) -> bool:
     return bool(
         of_all & of_some & LOADS_REGISTERS
         or (of_some & PRODUCT and of_all & STARTED)
-        or (of_some & COPIES and isinstance(node, StatementCost))
+        or (of_some & COPIES and isinstance(node, Leaf))
     )
 
 
 def _is_asynchronous_copy(node: CostNode) -> bool:
     """Whether a node starts copies that nothing inside it reads."""
-    if isinstance(node, StatementCost) or not some(node, COPIES):
+    if isinstance(node, Leaf) or not some(node, COPIES):
         return some(node, COPIES)
     return not set(written_arrays(node, "shared")) & set(read_arrays(node, "shared"))
 

@@ -20,7 +20,10 @@ from itertools import chain
 from tirlens_worker.facts import Copy, Load, Store
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
-from ...tree.node import CostNode, LoopCost, StatementCost
+from ...tree.moved import Moved
+from ...tree.node import CostNode, Leaf, LoopCost
+from ...tree.route import Route
+from ...tree.table import Table
 from ...tree.timed_node import TimedNode
 from ...tree.trip_counts import execution_shares
 from ..compiler.routes import buffers_ahead
@@ -34,23 +37,24 @@ from .throughput import BlockContext, busy_time, transfer_time_s
 TimeNode = Callable[[CostNode, float], TimedNode]
 
 
-def prefetched_share(leaves: Sequence[StatementCost]) -> float:
+def prefetched_share(leaves: Sequence[Leaf], moved: Moved, routes: Table[Route]) -> float:
     """The share of all traffic to L2 that is loaded ahead of its use, so that no warp waits for it.
 
     That is what pipelined loops load, and what TMA and cp.async copy in a loop.
     """
-    traffic_bytes = sum(leaf.traffic.l2_bytes for leaf in leaves)
+    traffic = moved.traffic
+    traffic_bytes = sum(traffic[leaf].l2_bytes for leaf in leaves)
     prefetched_bytes = sum(
-        leaf.traffic.l2_read_bytes
+        traffic[leaf].l2_read_bytes
         for leaf in leaves
-        if leaf.traffic.l2_read_bytes and _is_prefetched(leaf)
+        if traffic[leaf].l2_read_bytes and _is_prefetched(leaf, routes[leaf])
     )
     return prefetched_bytes / traffic_bytes if traffic_bytes else 0.0
 
 
-def _is_prefetched(leaf: StatementCost) -> bool:
-    if leaf.route.is_ahead:
-        return leaf.route.buffers > 1
+def _is_prefetched(leaf: Leaf, route: Route) -> bool:
+    if route.is_ahead:
+        return route.buffers > 1
     # Outside of loops, an asynchronous copy has no code of its block to overlap with.
     in_loop = any(loop.kind not in GRID_KINDS | CONCURRENT_KINDS for loop in leaf.context.loops)
     is_load = isinstance(leaf.source, (Copy, Load))
@@ -61,9 +65,9 @@ def _is_prefetched(leaf: StatementCost) -> bool:
     )
 
 
-def burst_share(leaves: Sequence[StatementCost]) -> float:
+def burst_share(leaves: Sequence[Leaf], moved: Moved) -> float:
     """The share of all traffic to L2 that a block requests at once, not iteration by iteration."""
-    amounts = [leaf.traffic.l2_bytes for leaf in leaves]
+    amounts = [moved.traffic[leaf].l2_bytes for leaf in leaves]
     traffic_bytes = sum(amounts)
     burst_bytes = sum(
         amount / leaf.context.sequential_iterations
@@ -94,16 +98,17 @@ def time_pipelined_loop(
     time : callable
         The time of a node inside that has no loads which run ahead.
     """
-    stages = buffers_ahead(loop)
+    routes = context.compiled.routes
+    stages = buffers_ahead(loop, routes)
     iterations = max(executions * trip_count, 1e-9)
-    loads = tile_loads(loop)
+    loads = tile_loads(loop, routes)
     transfer_s = transfer_time_s(loads, context) / iterations
-    latency_s = max((load_latency_s(leaf, context.device) for leaf in loads), default=0.0)
+    latency_s = max((load_latency_s(leaf, context) for leaf in loads), default=0.0)
     # The fence ahead of TMA waits for these loads and stores (``fence.proxy.async``).
     producer_times_s = {
-        leaf: max(time(leaf, iterations).total_s, load_latency_s(leaf, context.device) * iterations)
+        leaf: max(time(leaf, iterations).total_s, load_latency_s(leaf, context) * iterations)
         for leaf in loop.leaves()
-        if _delays_producer(leaf)
+        if _delays_producer(routes[leaf])
     }
     producer_s = sum(producer_times_s.values()) / iterations
     of_loads = frozenset[CostNode]([*loads, *producer_times_s])
@@ -117,7 +122,7 @@ def time_pipelined_loop(
     refill_s = first_s
     if context.has_producer and stages:
         refill_s = handover_s + max(
-            max(load_latency_s(leaf, context.device) for leaf in together)
+            max(load_latency_s(leaf, context) for leaf in together)
             + (transfer_time_s(together, context) + in_use_s) / iterations
             for together, in_use_s in loads_by_use(loads, rest)
         )
@@ -135,36 +140,36 @@ def time_pipelined_loop(
     return _attribute_waits(loop, rest, (exposed_s, total_s, startup_s), producer_times_s, context)
 
 
-def _delays_producer(leaf: StatementCost) -> bool:
+def _delays_producer(route: Route) -> bool:
     """Whether the warps that load wait for a statement before they copy the next tiles."""
-    return leaf.route.is_producers and not leaf.route.is_ahead
+    return route.is_producers and not route.is_ahead
 
 
-def tile_loads(loop: LoopCost) -> list[StatementCost]:
+def tile_loads(loop: LoopCost, routes: Table[Route]) -> list[Leaf]:
     """The loads of tiles that the iterations of a pipelined loop start with.
 
     Those that run ahead of their use, and without any the copies to shared memory, whose
     data an iteration waits for together.
     """
     leaves = loop.leaves()
-    ahead = [leaf for leaf in leaves if leaf.route.is_ahead]
-    return ahead or [leaf for leaf in leaves if leaf.route.copy and _copies_to_shared(leaf)]
+    ahead = [leaf for leaf in leaves if routes[leaf].is_ahead]
+    return ahead or [leaf for leaf in leaves if routes[leaf].copy and _copies_to_shared(leaf)]
 
 
-def _copies_to_shared(leaf: StatementCost) -> bool:
+def _copies_to_shared(leaf: Leaf) -> bool:
     is_copy = isinstance(leaf.source, (Copy, Load, Store)) and not leaf.source.arith
     return is_copy and bool(leaf.read_bytes) and leaf.shared_bytes > 0
 
 
 def loads_by_use(
-    loads: Sequence[StatementCost], computation: Sequence[TimedNode]
-) -> Iterator[tuple[list[StatementCost], float]]:
+    loads: Sequence[Leaf], computation: Sequence[TimedNode]
+) -> Iterator[tuple[list[Leaf], float]]:
     """The loads that the same code uses, with seconds from its begin to its end.
 
     tilelang's producer fills a buffer again when the last statement that reads it has ended, and
     tiles with the same readers share a barrier (``src/cuda/transform/producer_consumer_ws.cc``).
     """
-    by_use: dict[tuple[int, int], list[StatementCost]] = {}
+    by_use: dict[tuple[int, int], list[Leaf]] = {}
     for load in loads:
         arrays = set(written_arrays(load, "shared"))
         readers = [
@@ -189,7 +194,7 @@ def _time_computation(
     time_node = [
         _time_computing_node(node, context, executions, time, of_loads) for node in computing
     ]
-    overlapped = overlap_asynchronous(computing, time_node, context.device, executions)
+    overlapped = overlap_asynchronous(computing, time_node, context.memory, executions)
     interleaved = interleave(overlapped, context)
     return (*interleaved, *(TimedNode(node, 0.0) for node in nodes if node in of_loads))
 
@@ -201,7 +206,7 @@ def _time_computing_node(
     time: TimeNode,
     of_loads: Container[CostNode],
 ) -> TimedNode:
-    if isinstance(node, StatementCost) or not any(leaf in of_loads for leaf in node.leaves()):
+    if isinstance(node, Leaf) or not any(leaf in of_loads for leaf in node.leaves()):
         return time(node, executions)
     parts = (
         _time_computation(side, context, executions * share, time, of_loads)
@@ -214,7 +219,7 @@ def _attribute_waits(
     loop: LoopCost,
     body: Sequence[TimedNode],
     times_s: tuple[float, float, float],
-    producer_times_s: Mapping[StatementCost, float],
+    producer_times_s: Mapping[Leaf, float],
     context: BlockContext,
 ) -> TimedNode:
     """A pipelined loop without time of its own.
@@ -229,7 +234,7 @@ def _attribute_waits(
         Seconds of the computation that the loads do not overlap, of the loop, and of its start,
         which do not depend on the trip count.  The loads have what the computation leaves of the
         loop, in proportion to their transfer times: the computation waits for their data.
-    producer_times_s : mapping of StatementCost to float
+    producer_times_s : mapping of Leaf to float
         Seconds of the statements for which the warps that load wait.
     context : BlockContext
         The device and the launch.
@@ -239,7 +244,7 @@ def _attribute_waits(
     exposed_s = min(exposed_s, total_s)
     body_share = exposed_s / body_s if body_s else 0.0
     waits_s = total_s - body_share * body_s
-    loads = [*tile_loads(loop), *producer_times_s]
+    loads = [*tile_loads(loop, context.compiled.routes), *producer_times_s]
     transfers_s = [
         producer_times_s[leaf] if leaf in producer_times_s else busy_time(leaf, context).longest_s
         for leaf in loads
@@ -253,7 +258,7 @@ def _attribute_waits(
 
     def time_node(part: TimedNode) -> TimedNode:
         children = tuple(map(time_node, part.children))
-        if isinstance(part.node, StatementCost) and part.node in share:
+        if isinstance(part.node, Leaf) and part.node in share:
             its = share[part.node]
             return TimedNode(part.node, waits_s * its, children, startup_s * its)
         return TimedNode(part.node, part.own_s * body_share, children)

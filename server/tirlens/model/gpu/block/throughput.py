@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tirlens.hardware.microarchitecture import Microarchitecture
 from tirlens.hardware.spec import Device
 
 from ...constants import constant
-from ...tree.node import CostNode, StatementCost
+from ...tree.busy import Busy
+from ...tree.compiled import Compiled
+from ...tree.moved import MemoryState, Moved
+from ...tree.node import CostNode, Leaf
 from ..units import burst_fraction, issue_fraction, sum_busy_times
 from .block_record import BlockRecord
 
@@ -58,7 +60,11 @@ class BlockContext:
     Attributes
     ----------
     device : Device
-        The device, with the latencies of its memory in this launch.
+        The device.
+    compiled, moved, busy
+        What the stages before this one find of the statements.
+    memory : MemoryState
+        The memory of the device, with its latencies in this launch.
     blocks : int
         The number of blocks of the launch.
     is_unsynchronised : bool
@@ -66,25 +72,29 @@ class BlockContext:
     has_producer : bool
         Whether a warpgroup of its own loads the tiles of pipelined loops.
     latency_share : callable or None
-        The share of the latencies of `device` that a wait has in which a block loads so many bytes;
+        The share of the latencies of `memory` that a wait has in which a block loads so many bytes;
         None if every wait has the whole latencies.
     record : BlockRecord or None
         Where the stages note how they arrive at a time; None where nobody asks.
     """
 
     device: Device
+    compiled: Compiled
+    moved: Moved
+    busy: Busy
+    memory: MemoryState
     blocks: int
-    is_unsynchronised: bool = False
-    has_producer: bool = False
-    latency_share: Callable[[float], float] | None = None
-    record: BlockRecord | None = None
+    is_unsynchronised: bool
+    has_producer: bool
+    latency_share: Callable[[float], float] | None
+    record: BlockRecord | None
     # Results of `busy_time`, which several rules ask for each statement.
     busy_times: dict[CostNode, BusyTime] = field(
-        default_factory=dict[CostNode, BusyTime], repr=False, compare=False
+        default_factory=dict[CostNode, BusyTime], init=False, repr=False, compare=False
     )
 
 
-def busy_time(leaf: StatementCost, context: BlockContext, chains: float = 1.0) -> BusyTime:
+def busy_time(leaf: Leaf, context: BlockContext, chains: float = 1.0) -> BusyTime:
     """For how long one block's share of a statement keeps each unit of its SM busy.
 
     `chains` is how many times the statement's own instructions are independent: the number of
@@ -93,18 +103,20 @@ def busy_time(leaf: StatementCost, context: BlockContext, chains: float = 1.0) -
     known = context.busy_times.get(leaf)
     if known is None:
         known = context.busy_times[leaf] = _busy_time(leaf, context, 1.0)
-    sm = context.device.microarchitecture
-    if chains == 1.0 or _issue_rate_share(leaf, sm) == _issue_rate_share(leaf, sm, chains):
+    if chains == 1.0 or _issue_rate_share(leaf, context) == _issue_rate_share(
+        leaf, context, chains
+    ):
         return known
     return _busy_time(leaf, context, chains)
 
 
-def _busy_time(leaf: StatementCost, context: BlockContext, chains: float) -> BusyTime:
+def _busy_time(leaf: Leaf, context: BlockContext, chains: float) -> BusyTime:
     device = context.device
     share = device.sm_count / context.blocks
-    rate_share = _issue_rate_share(leaf, device.microarchitecture, chains)
+    rate_share = _issue_rate_share(leaf, context, chains)
+    compiled = context.compiled
     units: dict[str, float] = {}
-    for name, device_busy_s in leaf.busy_s.items():
+    for name, device_busy_s in context.busy.unit_s[leaf].items():
         busy_s = device_busy_s * share
         if name in ("dram", "l2"):
             # Other blocks load at other times.  The blocks of a wave end and store at the same time
@@ -117,23 +129,24 @@ def _busy_time(leaf: StatementCost, context: BlockContext, chains: float) -> Bus
             busy_s /= device.sm_count
         elif name == "tensor":
             # The power limit holds for the device over time, not for one product.
-            busy_s *= burst_fraction(leaf, device)
+            busy_s *= burst_fraction(leaf, compiled.routes[leaf], device)
         elif name == "issue":
             # Few warps leave issue slots empty that many warps would not fill either.
-            busy_s /= min(rate_share / issue_fraction(leaf, device), 1.0)
+            fraction = issue_fraction(leaf, compiled.instructions[leaf], device)
+            busy_s /= min(rate_share / fraction, 1.0)
         elif name != "shared":
             busy_s /= rate_share
         units[name] = busy_s
     return BusyTime(units, max(units.values(), default=0.0))
 
 
-def transfer_time_s(loads: Sequence[StatementCost], context: BlockContext) -> float:
+def transfer_time_s(loads: Sequence[Leaf], context: BlockContext) -> float:
     """Seconds that one block's share of loads takes; DRAM and L2 serve them at the same time."""
     share = context.device.sm_count / context.blocks
     memory_s = max(
         (
             busy_s / (_bandwidth_shares(context, name) if name in ("dram", "l2") else 1.0)
-            for name, busy_s in sum_busy_times(loads).items()
+            for name, busy_s in sum_busy_times(context.busy.unit_s[leaf] for leaf in loads).items()
         ),
         default=0.0,
     )
@@ -149,9 +162,11 @@ def _even_shares(context: BlockContext) -> float:
 def _bandwidth_shares(context: BlockContext, unit: str) -> float:
     """How many even shares of DRAM or L2 an SM draws while the others draw less."""
     device = context.device
-    memory = device.dram if unit == "dram" else device.l2
     fraction = DRAM_PORT_FRACTION if unit == "dram" else 1.0
-    share_bytes_per_s = memory.bytes_per_s * memory.sustained_fraction / device.sm_count
+    rate = device.l2.bytes_per_s * device.l2.sustained_fraction
+    if unit == "dram":
+        rate = context.memory.dram_bytes_per_s
+    share_bytes_per_s = rate / device.sm_count
     return max(fraction * _port_bytes_per_s(device) / share_bytes_per_s, _even_shares(context))
 
 
@@ -160,22 +175,24 @@ def _port_bytes_per_s(device: Device) -> float:
     return device.microarchitecture.l2_port_bytes_per_clk * device.clock_hz
 
 
-def _port_time_s(leaf: StatementCost, context: BlockContext) -> float:
+def _port_time_s(leaf: Leaf, context: BlockContext) -> float:
     """Seconds in which one block's reads from L2, or its writes, pass the port of its SM."""
-    most_bytes = max(leaf.traffic.l2_read_bytes, leaf.traffic.l2_write_bytes)
+    traffic = context.moved.traffic[leaf]
+    most_bytes = max(traffic.l2_read_bytes, traffic.l2_write_bytes)
     return most_bytes / context.blocks / _port_bytes_per_s(context.device)
 
 
-def _issue_rate_share(leaf: StatementCost, sm: Microarchitecture, chains: float = 1.0) -> float:
+def _issue_rate_share(leaf: Leaf, context: BlockContext, chains: float = 1.0) -> float:
     """The share of an SM's issue rate that the warps of one block reach in a statement.
 
     The independent instructions of a warp are those of an unrolled loop, of the elements of a tile
     that a thread has, and of `chains` interleaved chains.  Warps that reach a branch and do not
     take it count too.
     """
+    sm, compiled = context.device.microarchitecture, context.compiled.instructions[leaf]
     independent = INDEPENDENT_INSTRUCTIONS * leaf.context.unrolled_iterations * chains
     if leaf.source.per == "block":
-        independent = max(independent, leaf.mapping.repeats)
-    warps = max(leaf.threads / leaf.lanes, leaf.reaching_threads / leaf.context.warp_size)
+        independent = max(independent, compiled.mapping.repeats)
+    warps = max(leaf.threads / leaf.lanes, compiled.reaching_threads / leaf.context.warp_size)
     in_flight = warps * min(independent, sm.instructions_in_flight_per_warp)
     return min(1.0, in_flight / sm.instructions_in_flight)

@@ -21,7 +21,7 @@ from tirlens_worker.facts import Access
 from ...constants import constant
 from ...dtypes import bits, is_float
 from ...report import CaveatNote
-from ...tree.node import StatementCost
+from ...tree.node import Leaf
 from .instruction_costs import WORD_BITS
 
 #: ``instruction``: one of each thread; ``combined``: one of a warp; ``increment``: one that counts
@@ -42,9 +42,7 @@ _FIRST_SM_WITH_SUMS = constant(
 _COMBINED_OPERATIONS = frozenset(["add", "min", "max", "bitwise"])
 
 
-def atomic_form(
-    leaf: StatementCost, access: Access, dtype: str, scope: str, arch: str
-) -> AtomicForm:
+def atomic_form(leaf: Leaf, access: Access, dtype: str, scope: str, arch: str) -> AtomicForm:
     """How an atomic access of a statement to an array of `dtype` in `scope` is executed.
 
     Architectures of other vendors are taken to have instructions for all types.
@@ -70,7 +68,7 @@ def atomic_form(
     return "loop"
 
 
-def _is_combined(leaf: StatementCost, access: Access, operation: str, dtype: str) -> bool:
+def _is_combined(leaf: Leaf, access: Access, operation: str, dtype: str) -> bool:
     """Whether one lane updates memory with the combined values of its warp."""
     threads = {loop.var for loop in leaf.context.loops if loop.kind in ("block", "parallel")}
     indices = [leaf.context.resolve(index) for index in access.indices]
@@ -82,12 +80,12 @@ def _is_combined(leaf: StatementCost, access: Access, operation: str, dtype: str
     return (bits(dtype) or 0) == WORD_BITS or (has_constant_value and operation == "add")
 
 
-def _has_constant_value(leaf: StatementCost, access: Access) -> bool:
+def _has_constant_value(leaf: Leaf, access: Access) -> bool:
     """Whether no array gives the value of an update."""
     return all(one.mode == "atomic" for one in leaf.source.accesses if one is not access)
 
 
-def note_update_loops(leaves: Iterable[StatementCost], arch: str) -> tuple[CaveatNote, ...]:
+def note_update_loops(leaves: Iterable[Leaf], arch: str) -> tuple[CaveatNote, ...]:
     """A caveat for each atomic update that is a loop of compare-and-swap on the device."""
     notes: dict[CaveatNote, None] = {}
     for leaf in leaves:

@@ -13,7 +13,7 @@ from tirlens_counting.expressions import simplify, substitute
 from tirlens_worker.facts import Access, Expr
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, EnclosingLoop, LoopContext
-from ...tree.node import StatementCost
+from ...tree.node import Leaf
 
 TILE_LOOP_KINDS = frozenset({"parallel", "vectorized"})
 
@@ -26,7 +26,7 @@ class CarriedDependence:
     links: float
 
 
-def find_carried_dependence(cost: StatementCost, blocks: int) -> CarriedDependence | None:
+def find_carried_dependence(cost: Leaf, blocks: int) -> CarriedDependence | None:
     """The loop-carried dependence of a statement, or None."""
     if not cost.count.executions or all(entry.arith.index for entry in cost.count.arith):
         return None
@@ -43,7 +43,7 @@ def find_carried_dependence(cost: StatementCost, blocks: int) -> CarriedDependen
     return None
 
 
-def sequential_executions(cost: StatementCost, blocks: int) -> float:
+def sequential_executions(cost: Leaf, blocks: int) -> float:
     """Sequential executions of a statement in one thread, for each element of a tile loop."""
     threads = cost.threads if cost.source.per == "thread" else 1
     tiles = (loop.extent or 1 for loop in cost.context.loops if loop.kind in TILE_LOOP_KINDS)

@@ -26,7 +26,7 @@ from tirlens_worker.facts import Gemm, MatrixInstruction, Mma, WarpPolicy
 from ...constants import constant
 from ...report import CaveatNote
 from ...tree.context import WARPGROUP
-from ...tree.node import StatementCost
+from ...tree.node import Leaf
 
 MAX_WGMMA_COLUMNS = constant(
     "MAX_WGMMA_COLUMNS",
@@ -98,12 +98,11 @@ def matrix_rate_fraction(name: str, instruction: MatrixInstruction | None, devic
     return fractions.get(name, 1.0)
 
 
-def operand_read_counts(cost: StatementCost) -> tuple[float, float]:
-    """The number of times that a tile product reads A and B from shared memory."""
+def operand_read_counts(cost: Leaf, instruction: MatrixInstruction | None) -> tuple[float, float]:
+    """How often a tile product by a family of instructions reads A and B from shared memory."""
     node = cost.source
     if not isinstance(node, Gemm) or node.m_n_k is None:
         return 1.0, 1.0
-    instruction = cost.route.instruction
     if instruction in ("tcgen05", "mfma"):
         return 1.0, 1.0
     rows, columns, _ = node.m_n_k

@@ -20,8 +20,8 @@ from tirlens_worker.facts import Access, Buffer, Statement
 
 from ...constants import constant
 from ...tree.context import EnclosingLoop, LoopContext, StoreLoops, dtype_bytes
-from ...tree.node import StatementCost
-from ...tree.thread_mapping import MemoryRequest, ThreadMapping
+from ...tree.node import Leaf
+from ...tree.thread_mapping import Mapped, MemoryRequest, ThreadMapping
 from ..mapping import element_offsets, memory_request
 from .load_reuse import Tile, issued_load_share, reads_per_load
 
@@ -44,14 +44,16 @@ MAX_JOINED_BYTES = constant(
 
 
 def issue_requests(
-    leaf: StatementCost, buffers: Mapping[str, Buffer], store_loops: StoreLoops
+    leaf: Leaf, mapped: Mapped, buffers: Mapping[str, Buffer], store_loops: StoreLoops
 ) -> ThreadMapping:
     """The load and store instructions that the compiler issues for a statement's accesses.
 
     Parameters
     ----------
     leaf
-        The statement with its thread mapping.
+        The statement.
+    mapped
+        The thread mappings of the kernel.
     buffers
         The arrays of the kernel by id.
     store_loops
@@ -63,7 +65,7 @@ def issue_requests(
         The mapping of the statement with the vectors, merged iterations and issued shares of the
         requests that remain.
     """
-    statement, mapping = leaf.source, leaf.mapping
+    statement, mapping = leaf.source, mapped.mappings[leaf]
     if not mapping.requests:
         return mapping
     if statement.per == "thread":
@@ -80,7 +82,7 @@ def issue_requests(
         node.guard for node in (*statement.accesses, *statement.arith) if node.guard is not None
     ]
     conditions = (*leaf.context.conditions, *guards)
-    tile = _tile(leaf)
+    tile = _tile(leaf, mapped)
     shares = [
         issued_load_share(access, statement.accesses, leaf.context, conditions, tile)
         for access in statement.accesses
@@ -91,7 +93,7 @@ def issue_requests(
 def _issue_request(
     request: MemoryRequest,
     access: Access,
-    leaf: StatementCost,
+    leaf: Leaf,
     buffers: Mapping[str, Buffer],
     store_loops: StoreLoops,
 ) -> MemoryRequest:
@@ -107,21 +109,21 @@ def _issue_request(
     return replace(request, merged_iterations=iterations) if iterations > 1 else request
 
 
-def _tile(leaf: StatementCost) -> Tile:
+def _tile(leaf: Leaf, mapped: Mapped) -> Tile:
     """The distribution over threads of the elements of the tile loops around a statement."""
     loops = [loop for loop in leaf.context.loops if loop.kind in ("parallel", "vectorized")]
     return Tile(
         tuple(loop.var for loop in loops),
         tuple(loop.extent or 1 for loop in loops),
         max(leaf.threads, 1),
-        leaf.mapping.vector,
-        has_matrix_layout(leaf),
+        mapped.mappings[leaf].vector,
+        has_matrix_layout(leaf, mapped.accumulators),
     )
 
 
-def has_matrix_layout(leaf: StatementCost) -> bool:
+def has_matrix_layout(leaf: Leaf, accumulators: frozenset[str]) -> bool:
     """Whether the elements of a statement have the layout of a matrix instruction's result."""
-    return any(access.buffer in leaf.accumulators for access in leaf.source.accesses)
+    return any(access.buffer in accumulators for access in leaf.source.accesses)
 
 
 def join_shared_accesses(

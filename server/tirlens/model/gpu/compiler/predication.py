@@ -21,7 +21,8 @@ extent are unrolled fully, others by four, except loops with a barrier and an un
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from tirlens_counting.expressions import (
     COMPARISONS,
@@ -32,11 +33,12 @@ from tirlens_counting.expressions import (
     walk,
 )
 from tirlens_counting.intervals import bounds
-from tirlens_worker.facts import Barrier, Expr, Loop
+from tirlens_worker.facts import Barrier, Expr
 
 from ...constants import constant
+from ...tree.compiled import Instructions
 from ...tree.context import LoopContext
-from ...tree.node import BranchCost, CostNode, StatementCost, leaves_of
+from ...tree.node import BranchCost, CostNode, Leaf, LoopCost
 from .address_arithmetic import ZERO_INSTRUCTIONS, multi_instruction_terms, term_instructions
 
 COMPARISON_INSTRUCTIONS = constant(
@@ -105,27 +107,46 @@ PARTIAL_UNROLL_ITERATIONS = constant(
 )
 
 
-def add_branch_instructions(
-    sides: tuple[CostNode, ...], branch: BranchCost
-) -> tuple[CostNode, ...]:
-    """The sides of a branch, with its predicate and skipped instructions on the first statement.
+@dataclass(frozen=True)
+class ControlInstructions:
+    """The instructions of a branch or loop, which its first statement has besides its own.
+
+    Attributes
+    ----------
+    predicate
+        Integer instructions for its predicate, 32 for each one of a warp.
+    skipped
+        Control instructions, and those of warps without an active lane.
+    reaching_threads
+        The threads of a block that reach a branch; 0 for a loop.
+    """
+
+    predicate: float
+    skipped: float
+    reaching_threads: int
+
+
+def branch_instructions(
+    branch: BranchCost, compiled: Sequence[Instructions]
+) -> ControlInstructions | None:
+    """The predicate and the skipped instructions of a branch; None where it has none.
 
     Parameters
     ----------
-    sides
-        The cost nodes of both sides.
     branch
         The branch.
+    compiled
+        The instructions of the statements so far, by number: those of both sides are among them.
 
     Notes
     -----
     Tile statements are left out: which of their elements the compiler separates is not known.
     """
-    leaves = leaves_of(sides)
+    leaves = branch.leaves()
     context, evaluations = branch.context, branch.count.executions or 0
     if not evaluations or not leaves or any(leaf.source.per != "thread" for leaf in leaves):
-        return sides
-    taken = max(side.count.executions or 0 for side in sides)
+        return None
+    taken = max(side.count.executions or 0 for side in branch.children)
     always = taken == evaluations and _depends_on_loops_only(
         context.resolve(branch.source.condition), context
     )
@@ -133,44 +154,37 @@ def add_branch_instructions(
     predicates = 0.0
     if not always:
         predicates = issued * predicate_instructions(branch.source.condition, context)
-    body = sum(map(_statement_instructions, leaves))
+    executions = [_statement_instructions(leaf, compiled[leaf.number]) for leaf in leaves]
+    body = sum(executions)
     skipped = 0.0
     if taken and body <= MAX_PREDICATED_INSTRUCTIONS * taken:
-        executed = sum(issued_lanes(leaf, _statement_instructions(leaf)) for leaf in leaves)
+        executed = sum(
+            issued_lanes(leaf, each) for leaf, each in zip(leaves, executions, strict=True)
+        )
         skipped = max(body / taken * issued - executed, 0.0)
     elif taken and context.sequential_iterations > 1:
         skipped = BRANCH_INSTRUCTIONS * issued
-    return _change_first_statement(
-        sides,
-        lambda leaf: leaf.add_control_instructions(
-            predicate=predicates, skipped=skipped, reaching_threads=branch.threads
-        ),
-    )
+    return ControlInstructions(predicates, skipped, branch.threads)
 
 
-def add_loop_instructions(
-    body: tuple[CostNode, ...], loop: Loop, iterations: int
-) -> tuple[CostNode, ...]:
-    """The body of a loop, with the loop control instructions on its first statement."""
+def loop_instructions(node: LoopCost) -> ControlInstructions | None:
+    """The loop control instructions of a loop; None where it has none."""
+    loop, iterations = node.source, node.count.iterations or 0
     if loop.kind != "serial" or not iterations:
-        return body
+        return None
     constant = isinstance(loop.extent, int)
     if isinstance(loop.extent, int) and loop.extent <= MAX_FULL_UNROLL_ITERATIONS:
-        return body
-    leaves = leaves_of(body)
+        return None
+    leaves = node.leaves()
     if not leaves or any(leaf.source.per != "thread" for leaf in leaves):
-        return body
+        return None
     meets = any(isinstance(leaf.source, Barrier) for leaf in leaves)
     each = LOOP_INSTRUCTIONS / (1 if meets and not constant else PARTIAL_UNROLL_ITERATIONS)
-    return _change_first_statement(
-        body,
-        lambda leaf: leaf.add_control_instructions(
-            skipped=issued_lanes(body[0], each * iterations)
-        ),
-    )
+    skipped = issued_lanes(node.children[0], each * iterations)
+    return ControlInstructions(0.0, skipped, 0)
 
 
-def load_predicate_instructions(leaf: StatementCost) -> float:
+def load_predicate_instructions(leaf: Leaf) -> float:
     """Integer instructions of the predicates of a per-thread statement's loads.
 
     A register is set to zero before a predicated load.
@@ -198,30 +212,14 @@ def issued_lanes(node: CostNode, instructions: float) -> float:
     return instructions * node.context.warp_size / node.lanes
 
 
-def _change_first_statement(
-    costs: Sequence[CostNode], change: Callable[[StatementCost], StatementCost]
-) -> tuple[CostNode, ...]:
-    """A body with its first statement changed."""
-    for number, cost in enumerate(costs):
-        if not cost.leaves():
-            continue
-        new = (
-            change(cost)
-            if isinstance(cost, StatementCost)
-            else cost.with_children(_change_first_statement(cost.children, change))
-        )
-        return (*costs[:number], new, *costs[number + 1 :])
-    return tuple(costs)
-
-
-def _statement_instructions(leaf: StatementCost) -> float:
+def _statement_instructions(leaf: Leaf, compiled: Instructions) -> float:
     """Instructions of a statement over the launch, without addresses."""
     moved = sum(
         entry.elements / request.elements_per_thread
-        for entry, request in zip(leaf.count.accesses, leaf.mapping.requests, strict=False)
+        for entry, request in zip(leaf.count.accesses, compiled.mapping.requests, strict=False)
         if request is not None and entry.elements
     )
-    return moved + sum(leaf.instructions.values())
+    return moved + sum(compiled.operations.values())
 
 
 def predicate_instructions(condition: Expr, context: LoopContext) -> float:

@@ -10,20 +10,27 @@ forum, "How to understand register bank on RTX A4000").
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Access
 
-from ...tree.node import StatementCost
+from ...tree.node import Leaf
 
 
-def is_register_tile_product(cost: StatementCost) -> bool:
+def is_register_tile_product(cost: Leaf, operations: Mapping[tuple[str, str], float]) -> bool:
     """Whether a statement is a product of a register tile, whose multiply-adds share factors.
 
     All elements that an unrolled loop computes of a row, or of a column, share one factor.
+
+    Parameters
+    ----------
+    cost
+        The statement.
+    operations
+        The instructions of its operations, by unit and class of type.
     """
-    if cost.context.unrolled_iterations == 1 or {unit for unit, _ in cost.instructions} != {"fma"}:
+    if cost.context.unrolled_iterations == 1 or {unit for unit, _ in operations} != {"fma"}:
         return False
     unrolled = {loop.var for loop in cost.context.loops if loop.kind == "unroll"}
     results = [entry for entry in cost.source.accesses if entry.mode != "read"]
@@ -36,7 +43,7 @@ def is_register_tile_product(cost: StatementCost) -> bool:
     )
 
 
-def _index_variables(cost: StatementCost, accesses: Sequence[Access]) -> frozenset[str]:
+def _index_variables(cost: Leaf, accesses: Sequence[Access]) -> frozenset[str]:
     resolve = cost.context.resolve
     return frozenset[str]().union(
         *(free_variables(resolve(index)) for access in accesses for index in access.indices)

@@ -41,7 +41,7 @@ from tirlens_worker.facts import (
 from ...constants import constant
 from ...counting.kernel_counts import AccessCount, BufferCount, Counts
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, dtype_bytes
-from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost, WhileCost, leaves_of
+from ...tree.node import BranchCost, CostNode, Leaf, LoopCost, WhileCost, leaves_of
 from ...tree.traits import STRAIGHT, every
 from ...tree.trip_counts import mean_trip_count
 
@@ -132,13 +132,13 @@ def _peak_bytes(lives: Iterable[_LiveRange], held: set[int], number_of_leaves: i
     return most
 
 
-def _is_scheduling_boundary(leaf: StatementCost) -> bool:
+def _is_scheduling_boundary(leaf: Leaf) -> bool:
     """Whether the compiler cannot move register computations across a statement."""
     return bool(leaf.read_bytes) or leaf.source.per != "thread" or not every(leaf, STRAIGHT)
 
 
 def _live_ranges(
-    leaves: Sequence[StatementCost], buffers: Mapping[str, BufferCount]
+    leaves: Sequence[Leaf], buffers: Mapping[str, BufferCount]
 ) -> dict[Unit, _LiveRange]:
     lives: dict[Unit, _LiveRange] = {}
     used = _register_uses(leaves, buffers)
@@ -173,7 +173,7 @@ class _RegisterUse(NamedTuple):
 
 
 def _register_uses(
-    leaves: Sequence[StatementCost], buffers: Mapping[str, BufferCount]
+    leaves: Sequence[Leaf], buffers: Mapping[str, BufferCount]
 ) -> list[_RegisterUse]:
     """The accesses to register arrays, without scalars, which live only in expressions."""
     sizes: dict[str, int | None] = {}
@@ -231,7 +231,7 @@ def _sequential_loops(costs: Sequence[CostNode]) -> list[tuple[int, int, str | N
     found: list[tuple[int, int, str | None]] = []
 
     def visit(cost: CostNode, number: int) -> int:
-        if isinstance(cost, StatementCost):
+        if isinstance(cost, Leaf):
             return number + 1
         after = number
         for child in cost.children:
@@ -294,10 +294,10 @@ def find_straight_code(costs: Sequence[CostNode]) -> list[range]:
     return [piece for piece in found if len(piece) > 1]
 
 
-def _statements(costs: Sequence[CostNode]) -> Iterator[StatementCost | None]:
+def _statements(costs: Sequence[CostNode]) -> Iterator[Leaf | None]:
     """The statements in program order; None where a loop or branch starts or ends."""
     for cost in costs:
-        if isinstance(cost, StatementCost):
+        if isinstance(cost, Leaf):
             yield cost
             continue
         concurrent = isinstance(cost, LoopCost) and (
@@ -314,11 +314,11 @@ def _statements(costs: Sequence[CostNode]) -> Iterator[StatementCost | None]:
             yield None
 
 
-def _reads_any(leaf: StatementCost, names: set[str]) -> bool:
+def _reads_any(leaf: Leaf, names: set[str]) -> bool:
     return bool(names) and not names.isdisjoint(_shared_arrays(leaf, "read"))
 
 
-def _shared_arrays(leaf: StatementCost, mode: str) -> set[str]:
+def _shared_arrays(leaf: Leaf, mode: str) -> set[str]:
     return {
         entry.buffer.alias_of or entry.buffer.id
         for entry in leaf.count.accesses

@@ -20,7 +20,7 @@ rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -41,9 +41,11 @@ from tirlens_worker.facts import (
 
 from ...constants import constant
 from ...counting.kernel_counts import AccessCount
+from ...tree.compiled import Instructions
 from ...tree.context import WARPGROUP, dtype_bytes
-from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost, replace_leaves
+from ...tree.node import BranchCost, CostNode, Leaf, LoopCost
 from ...tree.route import NO_ROUTE, CopyRoute, Route
+from ...tree.table import Table
 from .matrix_instructions import WGMMA_ROWS
 
 _SHARED = frozenset({"shared", "shared.dyn"})
@@ -68,11 +70,27 @@ _INSTRUCTION_NAMES: Mapping[MatrixInstruction, str] = {"mma": "mma.sync", "rdna_
 
 
 def choose_routes(
-    nodes: Sequence[CostNode], facts: KernelFacts, device: Device
-) -> tuple[CostNode, ...]:
-    """The tree of a kernel with the route of each statement on a device."""
-    kernel = _Kernel(facts, device, facts.lowered_for(device.arch), facts.ids_by_name())
-    return replace_leaves(nodes, _route_leaves(nodes, kernel, _NO_PIPELINE, _NO_GUARD))
+    nodes: Sequence[CostNode],
+    instructions: Table[Instructions],
+    facts: KernelFacts,
+    device: Device,
+) -> Table[Route]:
+    """The route of each statement of a kernel on a device.
+
+    Parameters
+    ----------
+    nodes
+        The body of the kernel.
+    instructions
+        The instructions of its statements.
+    facts
+        The kernel, with its lowered code where it is lowered for the device.
+    device
+        The device.
+    """
+    lowered = facts.lowered_for(device.arch)
+    kernel = _Kernel(facts, device, lowered, facts.ids_by_name(), instructions)
+    return Table(_route_leaves(nodes, kernel, _NO_PIPELINE, _NO_GUARD))
 
 
 def written_stages(loop: LoopCost) -> int:
@@ -81,14 +99,15 @@ def written_stages(loop: LoopCost) -> int:
     return stages if loop.source.kind == "pipelined" and isinstance(stages, int) else 0
 
 
-def buffers_ahead(node: CostNode) -> int:
+def buffers_ahead(node: CostNode, routes: Table[Route]) -> int:
     """The most buffers that the loop of a node fills ahead of their use; 0 where it does not."""
-    return max((leaf.route.buffers for leaf in node.leaves() if leaf.route.is_ahead), default=0)
+    inside = (routes[leaf] for leaf in node.leaves())
+    return max((route.buffers for route in inside if route.is_ahead), default=0)
 
 
-def has_tma_producer(loop: LoopCost) -> bool:
-    """Whether warps of their own load the tiles of a pipelined loop by TMA."""
-    return any(leaf.route.is_producers and leaf.route.copy == "tma" for leaf in loop.leaves())
+def has_tma_producer(leaves: Iterable[Leaf], routes: Table[Route]) -> bool:
+    """Whether warps of their own load tiles by TMA."""
+    return any(routes[leaf].is_producers and routes[leaf].copy == "tma" for leaf in leaves)
 
 
 def instruction_name(instruction: MatrixInstruction) -> str:
@@ -104,6 +123,7 @@ class _Kernel:
     device: Device
     lowered: LoweredLaunch | None
     ids: Mapping[str, str]
+    instructions: Table[Instructions]
 
     @property
     def is_tilelang(self) -> bool:
@@ -157,10 +177,10 @@ _NO_GUARD = _Guard()
 
 def _route_leaves(
     nodes: Sequence[CostNode], kernel: _Kernel, pipeline: _Pipeline, guard: _Guard
-) -> Iterator[StatementCost]:
+) -> Iterator[Route]:
     for node in nodes:
-        if isinstance(node, StatementCost):
-            yield node.with_route(_route(node, kernel, pipeline, guard))
+        if isinstance(node, Leaf):
+            yield _route(node, kernel, pipeline, guard)
         elif isinstance(node, LoopCost) and node.source.kind == "pipelined":
             stages = written_stages(node)
             inner = _Pipeline(stages, stages > 0 and _is_divided(node, kernel))
@@ -185,12 +205,11 @@ def _is_divided(loop: LoopCost, kernel: _Kernel) -> bool:
     if kernel.facts.attributes.get("warp_specialized") is False:
         return False
     return any(
-        isinstance(node, StatementCost) and _can_use_tma(node, kernel)
-        for node in _guarded_body(loop)
+        isinstance(node, Leaf) and _can_use_tma(node, kernel) for node in _guarded_body(loop)
     )
 
 
-def _route(leaf: StatementCost, kernel: _Kernel, pipeline: _Pipeline, guard: _Guard) -> Route:
+def _route(leaf: Leaf, kernel: _Kernel, pipeline: _Pipeline, guard: _Guard) -> Route:
     source = leaf.source
     if isinstance(source, Gemm):
         return _product_route(leaf, source, kernel)
@@ -207,7 +226,7 @@ def _route(leaf: StatementCost, kernel: _Kernel, pipeline: _Pipeline, guard: _Gu
     return _load_route(leaf, kernel, pipeline, guard)
 
 
-def _written_route(leaf: StatementCost, pipeline: _Pipeline) -> Route:
+def _written_route(leaf: Leaf, pipeline: _Pipeline) -> Route:
     """The route of a load of another framework, which pipelines what is annotated."""
     is_load = isinstance(leaf.source, (Copy, Load)) or _copies_elements(leaf)
     if not pipeline.stages or not leaf.read_bytes or not is_load:
@@ -218,7 +237,7 @@ def _written_route(leaf: StatementCost, pipeline: _Pipeline) -> Route:
 # Products
 
 
-def _product_route(leaf: StatementCost, product: Gemm, kernel: _Kernel) -> Route:
+def _product_route(leaf: Leaf, product: Gemm, kernel: _Kernel) -> Route:
     wanted = _widest_instruction(kernel.device)
     if not kernel.is_tilelang or product.instruction is not None:
         return Route(instruction=product.instruction or wanted)
@@ -238,7 +257,7 @@ def _widest_instruction(device: Device) -> MatrixInstruction:
     return "mma"
 
 
-def _reason_against(wanted: MatrixInstruction, leaf: StatementCost, product: Gemm) -> str:
+def _reason_against(wanted: MatrixInstruction, leaf: Leaf, product: Gemm) -> str:
     """Why tilelang does not use the widest instruction of a device; empty if it does."""
     operands = [entry for entry in leaf.count.accesses if entry.access.route == "mma"]
     results = [entry for entry in operands if entry.access.mode != "read"]
@@ -282,7 +301,7 @@ def _type_reason(
     return ""
 
 
-def _lowered_instruction(leaf: StatementCost, kernel: _Kernel) -> MatrixInstruction | None:
+def _lowered_instruction(leaf: Leaf, kernel: _Kernel) -> MatrixInstruction | None:
     """The instruction of a product in the lowered code; None where that does not tell."""
     if kernel.lowered is None:
         return None
@@ -302,7 +321,7 @@ def _lowered_instruction(leaf: StatementCost, kernel: _Kernel) -> MatrixInstruct
 # Copies
 
 
-def _store_route(leaf: StatementCost, kernel: _Kernel) -> Route:
+def _store_route(leaf: Leaf, kernel: _Kernel) -> Route:
     """The route of a copy of a tile to global memory."""
     writes = [entry for entry in leaf.count.accesses if entry.access.mode == "write"]
     if kernel.lowered is not None:
@@ -316,7 +335,7 @@ def _store_route(leaf: StatementCost, kernel: _Kernel) -> Route:
     return Route("tma" if kernel.has_tma and _can_use_tma(leaf, kernel) else "thread")
 
 
-def _load_route(leaf: StatementCost, kernel: _Kernel, pipeline: _Pipeline, guard: _Guard) -> Route:
+def _load_route(leaf: Leaf, kernel: _Kernel, pipeline: _Pipeline, guard: _Guard) -> Route:
     """The route of a statement of a block that reads global memory."""
     target = _shared_target(leaf, kernel)
     written = _load_route_of_source(leaf, kernel, pipeline, guard, target)
@@ -347,7 +366,7 @@ def _load_route(leaf: StatementCost, kernel: _Kernel, pipeline: _Pipeline, guard
 
 
 def _load_route_of_source(
-    leaf: StatementCost,
+    leaf: Leaf,
     kernel: _Kernel,
     pipeline: _Pipeline,
     guard: _Guard,
@@ -372,7 +391,7 @@ def _load_route_of_source(
     if kernel.has_tma and _can_use_tma(leaf, kernel):
         return Route("tma", is_ahead=True, buffers=stages, is_producers=pipeline.is_divided)
     by_producer = pipeline.is_divided and (isinstance(leaf.source, Store) or not leaf.source.arith)
-    if kernel.async_copy is not None and _is_async_copy(leaf, by_producer):
+    if kernel.async_copy is not None and _is_async_copy(leaf, kernel, by_producer):
         return Route(kernel.async_copy, is_ahead=True, buffers=stages, is_producers=by_producer)
     if kernel.async_copy is None:
         reason = f"{kernel.device.arch} has no asynchronous copies"
@@ -395,7 +414,7 @@ def _lost_stages(pipeline: _Pipeline, reason: str) -> str:
     return f"{pipeline.stages} stages: {reason}" if pipeline.stages > 1 else ""
 
 
-def _is_async_copy(leaf: StatementCost, by_producer: bool) -> bool:
+def _is_async_copy(leaf: Leaf, kernel: _Kernel, by_producer: bool) -> bool:
     """Whether a load to shared memory may be cp.async."""
     if leaf.source.arith or not isinstance(leaf.source, (Copy, Store)):
         return False
@@ -404,11 +423,11 @@ def _is_async_copy(leaf: StatementCost, by_producer: bool) -> bool:
     if _has_guarded_read(leaf) and not by_producer:
         return False
     read = next(entry for entry in leaf.count.accesses if entry.buffer.scope == "global")
-    vector = max(leaf.mapping.vector, 1)
+    vector = max(kernel.instructions[leaf].mapping.vector, 1)
     return vector * dtype_bytes(read.buffer.dtype) >= LEAST_ASYNC_BYTES
 
 
-def _has_guarded_read(leaf: StatementCost) -> bool:
+def _has_guarded_read(leaf: Leaf) -> bool:
     """Whether a statement reads a global array only where a condition of its value holds."""
     return any(
         entry.access.guard is not None and entry.access.mode == "read"
@@ -416,14 +435,14 @@ def _has_guarded_read(leaf: StatementCost) -> bool:
     )
 
 
-def _copies_elements(leaf: StatementCost) -> bool:
+def _copies_elements(leaf: Leaf) -> bool:
     """Whether a statement of a tile loop copies an element of a global array to shared memory."""
     source = leaf.source
     is_tile_store = isinstance(source, Store) and source.per == "block" and not source.arith
     return is_tile_store and leaf.shared_bytes > 0 and not _has_guarded_read(leaf)
 
 
-def _can_use_tma(leaf: StatementCost, kernel: _Kernel) -> bool:
+def _can_use_tma(leaf: Leaf, kernel: _Kernel) -> bool:
     """Whether TMA can copy the tile of a ``T.copy`` between global and shared memory."""
     source = leaf.source
     if not isinstance(source, Copy) or not source.may_use_tma or source.arith:
@@ -445,7 +464,7 @@ def _has_tma_rows(entry: AccessCount) -> bool:
     )
 
 
-def _shared_target(leaf: StatementCost, kernel: _Kernel) -> Buffer | None:
+def _shared_target(leaf: Leaf, kernel: _Kernel) -> Buffer | None:
     """The shared array that a statement writes."""
     return next(
         (
@@ -457,7 +476,7 @@ def _shared_target(leaf: StatementCost, kernel: _Kernel) -> Buffer | None:
     )
 
 
-def _fills_registers(leaf: StatementCost) -> bool:
+def _fills_registers(leaf: Leaf) -> bool:
     """Whether a statement copies a tile from global memory to registers."""
     writes = [entry for entry in leaf.count.accesses if entry.access.mode == "write"]
     return isinstance(leaf.source, (Copy, Store)) and all(
@@ -465,7 +484,7 @@ def _fills_registers(leaf: StatementCost) -> bool:
     )
 
 
-def _lowered_loads(leaf: StatementCost, target: Buffer, kernel: _Kernel) -> list[TileLoad]:
+def _lowered_loads(leaf: Leaf, target: Buffer, kernel: _Kernel) -> list[TileLoad]:
     """The loads of the lowered code that a statement became."""
     routes = kernel.lowered.routes if kernel.lowered else None
     if routes is None:

@@ -14,8 +14,10 @@ from tirlens_worker.facts import Evaluate, Gemm, Store
 
 from ...constants import constant
 from ...dtypes import is_float
+from ...tree.compiled import Instructions
 from ...tree.context import dtype_bytes
 from ...tree.node import CostNode, leaves_of
+from ...tree.table import Table
 from .register_pressure import REGISTER_BYTES, REGISTER_SCOPES
 
 VALUES_PER_ELEMENT: Mapping[str, float] = constant(
@@ -36,6 +38,16 @@ VALUES_PER_ELEMENT: Mapping[str, float] = constant(
         "(`tests/measured/compiled.csv`)"
     ),
 )
+LOAD_REGISTERS = constant(
+    "LOAD_REGISTERS",
+    64,
+    kind="compiler",
+    unit="registers",
+    meaning=(
+        "Registers of a thread that can wait for loads at the same time (see `ADDRESS_REGISTERS`)."
+    ),
+    source="those that ptxas 13.0 keeps for loads in attention over ragged sequences",
+)
 MAX_INTERLEAVED_ELEMENTS = constant(
     "MAX_INTERLEAVED_ELEMENTS",
     8,
@@ -46,7 +58,7 @@ MAX_INTERLEAVED_ELEMENTS = constant(
 )
 
 
-def count_temporaries(nodes: Sequence[CostNode]) -> int:
+def count_temporaries(nodes: Sequence[CostNode], instructions: Table[Instructions]) -> int:
     """Registers of the intermediate values of a thread's elements.
 
     The number of interleaved elements is known for tiles; per-thread code is assumed to have the
@@ -60,21 +72,23 @@ def count_temporaries(nodes: Sequence[CostNode]) -> int:
         computed = [entry.arith for entry in leaf.count.arith if is_float(entry.arith.dtype)]
         if not computed or isinstance(leaf.source, Gemm):
             continue
-        mapping = leaf.mapping
+        mapping = instructions[leaf].mapping
         mine = mapping.vector * mapping.repeats
         values = sum(VALUES_PER_ELEMENT.get(arith.op, 0.0) for arith in computed)
         most = max(most, max(values, 1.0) * min(mine, MAX_INTERLEAVED_ELEMENTS))
     return math.ceil(most)
 
 
-def count_loading_registers(nodes: Sequence[CostNode], most: int) -> int:
+def count_loading_registers(
+    nodes: Sequence[CostNode], instructions: Table[Instructions], most: int
+) -> int:
     """Registers of a thread's loads in flight for one tile loop, at most `most`.
 
     A half that is loaded alone takes a whole register.
     """
     bodies: dict[tuple[str, ...], float] = {}
     for leaf in leaves_of(nodes):
-        mapping = leaf.mapping
+        mapping = instructions[leaf].mapping
         is_elementwise = isinstance(leaf.source, (Evaluate, Store))
         if not is_elementwise or mapping.is_serial:
             continue

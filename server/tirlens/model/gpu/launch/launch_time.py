@@ -16,7 +16,8 @@ from tirlens_worker.facts import Annotate, Call, Copy, Evaluate, Fill, Load, Sto
 
 from ...constants import constant
 from ...tree.kernel_time import KernelTime
-from ...tree.node import StatementCost
+from ...tree.node import Leaf
+from ..units import DEVICE_WIDE_UNITS
 
 BLOCK_START_S = constant(
     "BLOCK_START_S",
@@ -96,12 +97,11 @@ LATENCY_OVERLAP_EXPONENT = constant(
 )
 # Newton steps to the time of a kernel whose loads queue; eight leave an error below 0.01 %.
 MAX_NEWTON_STEPS = 8
-DEVICE_WIDE_UNITS = frozenset({"dram", "l2", "l2 again", "atomics"})
 # Statements that synchronise no warps unless they access shared memory.
 _UNSYNCHRONISED = (Store, Evaluate, Call, Load, Copy, Fill, Annotate)
 
 
-def are_warps_unsynchronised(leaves: Iterable[StatementCost]) -> bool:
+def are_warps_unsynchronised(leaves: Iterable[Leaf]) -> bool:
     """Whether no warp of a kernel waits for another one.
 
     A per-thread kernel synchronises only at its explicit barriers.  A tile kernel synchronises

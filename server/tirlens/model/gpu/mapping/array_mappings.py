@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tirlens_worker.facts import Buffer, Gemm
 
-from ...tree.node import StatementCost
+from ...tree.node import Leaf
 from ...tree.thread_mapping import MemoryRequest, ThreadMapping
 from .thread_mapping import map_to_threads
 
 
 def map_array_accesses(
-    leaves: Iterable[StatementCost], array: Buffer, buffers: Mapping[str, Buffer], framework: str
+    leaves: Sequence[Leaf],
+    accumulators: frozenset[str],
+    array: Buffer,
+    buffers: Mapping[str, Buffer],
+    framework: str,
 ) -> tuple[ThreadMapping, ...]:
     """The mappings of the statements that access `array`, those of equal statements once.
 
@@ -21,6 +25,8 @@ def map_array_accesses(
     ----------
     leaves
         The statements of a kernel.
+    accumulators
+        The tiles with the layout of a matrix instruction's result.
     array
         An array of the kernel, which may have another shape than in `buffers`.
     buffers, framework
@@ -46,7 +52,7 @@ def map_array_accesses(
                 leaf.context,
                 buffers,
                 leaf.threads,
-                leaf.accumulators,
+                accumulators,
                 framework=framework,
                 operands=operands,
             )

@@ -15,34 +15,34 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tirlens_worker.facts import Buffer, Reduce, Statement
 
-from ...tree.node import CostNode, StatementCost, leaves_of, replace_leaves
-from ...tree.thread_mapping import memory_space
+from ...tree.node import Leaf
+from ...tree.table import Table
+from ...tree.thread_mapping import ThreadMapping, memory_space
 
 FRAGMENT = "local.fragment"
 TENSOR_MEMORY = "shared.tmem"
 
 
-def set_row_vectors(
-    nodes: Sequence[CostNode], buffers: Mapping[str, Buffer]
-) -> tuple[CostNode, ...]:
-    """The tree with the row vector of each reduction."""
-    leaves = leaves_of(nodes)
+def reduction_row_vectors(
+    leaves: Sequence[Leaf], mappings: Table[ThreadMapping], buffers: Mapping[str, Buffer]
+) -> Table[int]:
+    """The row vector of each reduction; 0 for any other statement."""
     if not any(isinstance(leaf.source, Reduce) for leaf in leaves):
-        return tuple(nodes)
-    vectors = row_vectors(leaves, buffers)
-    return replace_leaves(nodes, (_set_row_vector(leaf, vectors, buffers) for leaf in leaves))
+        return Table([0] * len(leaves))
+    vectors = row_vectors(leaves, mappings, buffers)
+    return Table(_row_vector(leaf, vectors, buffers) for leaf in leaves)
 
 
-def _set_row_vector(
-    leaf: StatementCost, vectors: Mapping[str, int], buffers: Mapping[str, Buffer]
-) -> StatementCost:
+def _row_vector(leaf: Leaf, vectors: Mapping[str, int], buffers: Mapping[str, Buffer]) -> int:
     if not isinstance(leaf.source, Reduce):
-        return leaf
+        return 0
     tiles = _register_tiles(leaf.source, buffers)
-    return leaf.with_row_vector(max((vectors.get(name, 0) for name in tiles), default=0))
+    return max((vectors.get(name, 0) for name in tiles), default=0)
 
 
-def row_vectors(leaves: Iterable[StatementCost], buffers: Mapping[str, Buffer]) -> dict[str, int]:
+def row_vectors(
+    leaves: Iterable[Leaf], mappings: Table[ThreadMapping], buffers: Mapping[str, Buffer]
+) -> dict[str, int]:
     """The longest vector of the loads and stores of all tiles with one layout, by tile.
 
     Tiles that are neither loaded nor stored are left out.
@@ -67,7 +67,7 @@ def row_vectors(leaves: Iterable[StatementCost], buffers: Mapping[str, Buffer]) 
         if any(buffers[access.buffer].scope == TENSOR_MEMORY for access in node.accesses):
             vector = _tensor_memory_vector(tiles, leaf.threads, buffers)
         elif any(memory_space(access, buffers) is not None for access in node.accesses):
-            vector = leaf.mapping.vector
+            vector = mappings[leaf].vector
         if tiles and vector:
             longest[tiles[0]] = max(longest.get(tiles[0], 0), vector)
     found: dict[str, int] = {}

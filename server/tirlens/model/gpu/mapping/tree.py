@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tirlens_counting.expressions import is_data_dependent
 from tirlens_worker.facts import (
@@ -34,17 +34,17 @@ from ...tree.node import (
     NO_ARITH,
     BranchCost,
     CostNode,
+    Leaf,
     LoopCost,
-    StatementCost,
     WhileCost,
     leaves_of,
-    replace_leaves,
 )
-from ...tree.thread_mapping import ThreadMapping, register_statement_key
+from ...tree.table import Table
+from ...tree.thread_mapping import Mapped, ThreadMapping, register_statement_key
 from .active_threads import ThreadActivity, find_activity
 from .memory_requests import MAX_INSTRUCTION_BYTES
 from .thread_mapping import map_to_threads
-from .tile_layouts import set_row_vectors
+from .tile_layouts import reduction_row_vectors
 from .vectorization import plan_vector
 
 
@@ -54,8 +54,8 @@ def map_threads(
     bindings: Mapping[str, int],
     buffers: Mapping[str, Buffer],
     warp_size: int = WARP,
-) -> tuple[CostNode, ...]:
-    """The tree of a kernel with the thread mapping of every statement.
+) -> tuple[tuple[CostNode, ...], Mapped]:
+    """The tree of a kernel, and the thread mapping of every statement.
 
     Parameters
     ----------
@@ -70,8 +70,7 @@ def map_threads(
 
     Returns
     -------
-    tuple of CostNode
-        The body of the kernel.  Instructions, traffic and busy times are not set yet.
+    The body of the kernel, and the mappings by statement.
     """
     block = _Block(
         buffers,
@@ -83,12 +82,14 @@ def map_threads(
     )
     context = kernel_context(bindings, warp_size)
     nodes = _map_body(counts.root, context, block, find_activity(context, block.threads))
-    return set_row_vectors(nodes, buffers)
+    mappings = Table(block.mappings)
+    row_vectors = reduction_row_vectors(leaves_of(nodes), mappings, buffers)
+    return nodes, Mapped(mappings, row_vectors, block.accumulators)
 
 
 @dataclass(frozen=True)
 class _Block:
-    """What all statements of a block share.
+    """What all statements of a block share, and the mappings of those that are mapped.
 
     `accumulators` are the tiles with a matrix instruction's layout, `operands` those that products
     read, `store_loops` the loops around the stores to each array.
@@ -100,6 +101,7 @@ class _Block:
     operands: frozenset[str]
     store_loops: StoreLoops
     framework: str
+    mappings: list[ThreadMapping] = field(default_factory=list[ThreadMapping])
 
     def map_to_threads(
         self,
@@ -143,7 +145,7 @@ def _map_body(
     """The cost nodes of a body that the threads of `activity` execute."""
     nodes: list[CostNode] = []
     # Register-only statements by their operations: copies of unrolled code share their mapping.
-    equal: dict[object, StatementCost] = {}
+    equal: dict[object, Leaf] = {}
     for count in counts:
         source = count.source
         if isinstance(source, Let):
@@ -159,7 +161,7 @@ def _map_body(
             active = find_activity(inside, block.threads) if _changes_activity(source) else activity
             body = _map_body(count.children, inside, block, active)
             if isinstance(source, Loop):
-                body = _unify_vectors(source, body, context, block)
+                _unify_vectors(source, leaves_of(body), context, block)
                 nodes.append(LoopCost(source, count, context, body, *activity))
             else:
                 nodes.append(WhileCost(source, count, context, body, *activity))
@@ -193,24 +195,28 @@ def _map_statement(
     context: LoopContext,
     block: _Block,
     activity: ThreadActivity,
-    equal: dict[object, StatementCost],
-) -> StatementCost:
+    equal: dict[object, Leaf],
+) -> Leaf:
     """The cost node of a statement that the threads of `activity` execute.
 
     `equal` has earlier register-only statements of the same context, and receives this one.
     """
+    number = len(block.mappings)
     key = register_statement_key(statement, block.buffers)
     if key is not None and key in equal:
-        return replace(equal[key], source=statement, count=count)
+        block.mappings.append(block.mappings[equal[key].number])
+        return replace(equal[key], number=number, source=statement, count=count)
+    block.mappings.append(block.map_to_threads(statement, context, activity))
     arith = NO_ARITH
     if count.arith:
         arith = sum_operations((entry.arith, entry.total) for entry in count.arith)
     flop, useful_flop, masked_flop = _count_flop(count, arith)
     read_bytes, write_bytes, shared_bytes = _count_bytes(count, block.buffers)
-    node = StatementCost(
-        statement,
-        count,
-        context,
+    node = Leaf(
+        number=number,
+        source=statement,
+        count=count,
+        context=context,
         arith=arith,
         flop=flop,
         useful_flop=useful_flop,
@@ -218,62 +224,59 @@ def _map_statement(
         read_bytes=read_bytes,
         write_bytes=write_bytes,
         shared_bytes=shared_bytes,
-        mapping=block.map_to_threads(statement, context, activity),
         threads=activity.threads,
         lanes=activity.lanes,
-        accumulators=block.accumulators,
     )
     if key is not None:
         equal[key] = node
     return node
 
 
-def _unify_vectors(
-    loop: Loop, body: tuple[CostNode, ...], context: LoopContext, block: _Block
-) -> tuple[CostNode, ...]:
-    """The body of a loop, with one vector length for all statements of a tile."""
+def _unify_vectors(loop: Loop, leaves: Sequence[Leaf], context: LoopContext, block: _Block) -> None:
+    """Give all statements of a tile, the leaves of a loop's body, one vector length."""
     if is_in_tile_loop(context):
-        return body
+        return
     if loop.kind == "parallel":
-        return replace_leaves(body, _unify_tile_vectors(leaves_of(body), block))
-    if loop.kind == "vectorized" and block.framework == "tilelang":
-        return replace_leaves(body, _unify_planned_vectors(leaves_of(body), block))
-    return body
+        _unify_tile_vectors(leaves, block)
+    elif loop.kind == "vectorized" and block.framework == "tilelang":
+        _unify_planned_vectors(leaves, block)
 
 
-def _unify_tile_vectors(leaves: Sequence[StatementCost], block: _Block) -> list[StatementCost]:
-    """The statements of one tile loop, with one vector length for all."""
-    mappings = [leaf.mapping for leaf in leaves]
+def _unify_tile_vectors(leaves: Sequence[Leaf], block: _Block) -> None:
+    """Give the statements of one tile loop one vector length."""
+    mappings = [block.mappings[leaf.number] for leaf in leaves]
     widest = min((mapping.vector for mapping in mappings), default=1)
     # A data-dependent condition serialises the repeats only where loads precede it.
     serial = any(mapping.is_serial for mapping in mappings) and any(
         map(_has_unconditional_load, leaves)
     )
-    return [_limit_vector(leaf, block, widest, serial) for leaf in leaves]
+    for leaf in leaves:
+        block.mappings[leaf.number] = _limit_vector(leaf, block, widest, serial)
 
 
-def _unify_planned_vectors(leaves: Sequence[StatementCost], block: _Block) -> list[StatementCost]:
-    """The statements of one vectorized loop, for which tilelang plans one vector length."""
+def _unify_planned_vectors(leaves: Sequence[Leaf], block: _Block) -> None:
+    """Give the statements of one vectorized loop the one vector length that tilelang plans."""
     widest = min(
         (plan_vector(leaf.source, leaf.context, block.buffers) for leaf in leaves), default=1
     )
-    return [_limit_vector(leaf, block, widest) for leaf in leaves]
+    for leaf in leaves:
+        block.mappings[leaf.number] = _limit_vector(leaf, block, widest)
 
 
 def _limit_vector(
-    leaf: StatementCost, block: _Block, widest: int, serial: bool | None = None
-) -> StatementCost:
-    mapping = leaf.mapping
+    leaf: Leaf, block: _Block, widest: int, serial: bool | None = None
+) -> ThreadMapping:
+    mapping = block.mappings[leaf.number]
     if mapping.vector > widest:
         activity = ThreadActivity(leaf.threads, leaf.lanes)
         limited = block.map_to_threads(leaf.source, leaf.context, activity, widest)
         mapping = replace(limited, unlimited_vector=mapping.unlimited_vector or mapping.vector)
     if serial is not None and serial != mapping.is_serial:
         mapping = replace(mapping, is_serial=serial)
-    return leaf if mapping is leaf.mapping else leaf.with_mapping(mapping)
+    return mapping
 
 
-def _has_unconditional_load(leaf: StatementCost) -> bool:
+def _has_unconditional_load(leaf: Leaf) -> bool:
     """Whether a statement loads from global memory without a data-dependent condition."""
     return any(
         entry.access.mode == "read"

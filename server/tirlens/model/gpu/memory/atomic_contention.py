@@ -24,9 +24,12 @@ from tirlens_worker.facts import Access
 from ...constants import constant
 from ...counting.kernel_counts import AccessCount
 from ...report import CaveatNote
+from ...tree.compiled import Instructions
 from ...tree.context import CONCURRENT_KINDS, SECTOR_BYTES, dtype_bytes, loads_of
-from ...tree.node import AtomicDemand, StatementCost
-from ...tree.thread_mapping import BANK_BYTES, BANKS, LINE_BYTES, MemoryRequest
+from ...tree.moved import NO_ATOMICS, AtomicDemand, MemoryState
+from ...tree.node import Leaf
+from ...tree.table import Table
+from ...tree.thread_mapping import BANK_BYTES, BANKS, LINE_BYTES, MemoryRequest, ThreadMapping
 from ..compiler.atomic_forms import AtomicForm, atomic_form
 from .global_accesses import GlobalAccess
 
@@ -53,21 +56,21 @@ class _Passes:
     words_per_line: float
 
 
-def add_atomic_demand(
-    leaves: Sequence[StatementCost], entries: Sequence[GlobalAccess], device: Device
-) -> list[StatementCost]:
-    """The leaves with the demand of their atomic accesses to global memory on L2."""
-    demands: dict[StatementCost, AtomicDemand] = {}
+def atomic_demand(
+    instructions: Table[Instructions], entries: Sequence[GlobalAccess], device: Device
+) -> Table[AtomicDemand]:
+    """The demand of the atomic accesses of each statement to global memory on L2."""
+    demands: dict[int, AtomicDemand] = {}
     for entry in entries:
         if entry.access.mode == "atomic" and entry.access.route != "tma":
-            demand = _demand(entry, device)
+            demand = _demand(entry, instructions[entry.node].mapping, device)
             if demand is not None:
-                before = demands.get(entry.node)
-                demands[entry.node] = demand if before is None else before.plus(demand)
-    return [leaf.with_atomics(demands[leaf]) if leaf in demands else leaf for leaf in leaves]
+                before = demands.get(entry.node.number, NO_ATOMICS)
+                demands[entry.node.number] = before.plus(demand)
+    return Table(demands.get(number, NO_ATOMICS) for number in range(len(instructions)))
 
 
-def _demand(entry: GlobalAccess, device: Device) -> AtomicDemand | None:
+def _demand(entry: GlobalAccess, mapping: ThreadMapping, device: Device) -> AtomicDemand | None:
     """The demand of one access; None where nothing is known of its addresses."""
     node, access = entry.node, entry.access
     number = next(i for i, one in enumerate(node.count.accesses) if one.access is access)
@@ -76,7 +79,7 @@ def _demand(entry: GlobalAccess, device: Device) -> AtomicDemand | None:
         return None
     size = dtype_bytes(entry.buffer.dtype)
     form = atomic_form(node, access, entry.buffer.dtype, "global", device.arch)
-    request = _request(node, number)
+    request = _request(node, number, mapping)
     is_known = request is not None and not entry.has_data_offset
     if request is not None and is_known:
         found = _known_passes(request, size, form)
@@ -141,7 +144,7 @@ def expected_largest_load(balls: float, bins: float) -> float:
     return min(max(largest, 1.0), max(balls, 1.0))
 
 
-def shared_wavefronts(leaf: StatementCost, number: int, arch: str) -> float | None:
+def shared_wavefronts(leaf: Leaf, number: int, mapping: ThreadMapping, arch: str) -> float | None:
     """Wavefronts of a warp's update of shared memory; None where they are those of a load.
 
     Each lane of a bank has its own wavefront, unlike in a load; of an increment each word has, so
@@ -152,7 +155,7 @@ def shared_wavefronts(leaf: StatementCost, number: int, arch: str) -> float | No
     form = atomic_form(leaf, entry.access, entry.buffer.dtype, entry.buffer.scope, arch)
     if form == "combined":
         return 1.0
-    request = _request(leaf, number)
+    request = _request(leaf, number, mapping)
     if request is None:
         words = _array_elements(entry)
         if words is None or form == "increment":
@@ -166,7 +169,7 @@ def shared_wavefronts(leaf: StatementCost, number: int, arch: str) -> float | No
     return most * (most + 1) if form == "loop" else most
 
 
-def update_clocks(leaf: StatementCost, device: Device) -> float:
+def update_clocks(leaf: Leaf, mapping: ThreadMapping, device: Device, memory: MemoryState) -> float:
     """Clocks for which one execution of an atomic update waits.
 
     A loop of compare-and-swap waits for its load and for its swap in each attempt, and the lanes
@@ -183,20 +186,20 @@ def update_clocks(leaf: StatementCost, device: Device) -> float:
         scope = entry.buffer.scope
         if atomic_form(leaf, entry.access, entry.buffer.dtype, scope, device.arch) != "loop":
             continue
-        attempts = _attempts(leaf, number)
-        attempt_clocks = device.l2.latency_s * device.clock_hz + sm.atomic_clk
+        attempts = _attempts(leaf, number, mapping)
+        attempt_clocks = memory.l2_latency_s * device.clock_hz + sm.atomic_clk
         if scope != "global":
             elements = _array_elements(entry)
             attempts = max(attempts, leaf.threads / elements if elements else 1.0)
             attempt_clocks = 2 * sm.shared_clk + sm.dependent_clk
-        repeats = leaf.mapping.repeats if leaf.source.per == "block" else 1.0
+        repeats = mapping.repeats if leaf.source.per == "block" else 1.0
         clocks = max(clocks, attempts * attempt_clocks * repeats)
     return clocks
 
 
-def _attempts(leaf: StatementCost, number: int) -> float:
+def _attempts(leaf: Leaf, number: int, mapping: ThreadMapping) -> float:
     """The lanes of a warp that update the same word."""
-    request, entry = _request(leaf, number), leaf.count.accesses[number]
+    request, entry = _request(leaf, number, mapping), leaf.count.accesses[number]
     if request is None:
         words = _array_elements(entry)
         return 1.0 if words is None else expected_largest_load(leaf.lanes, words)
@@ -205,15 +208,15 @@ def _attempts(leaf: StatementCost, number: int) -> float:
     return float(max(words.values(), default=1))
 
 
-def _request(leaf: StatementCost, number: int) -> MemoryRequest | None:
+def _request(leaf: Leaf, number: int, mapping: ThreadMapping) -> MemoryRequest | None:
     """The request of an access; None where the lanes have addresses that depend on data."""
-    requests = leaf.mapping.requests
+    requests = mapping.requests
     if number >= len(requests) or _has_data_of_lanes(leaf, leaf.count.accesses[number].access):
         return None
     return requests[number]
 
 
-def _has_data_of_lanes(leaf: StatementCost, access: Access) -> bool:
+def _has_data_of_lanes(leaf: Leaf, access: Access) -> bool:
     """Whether the index of an access has a load that may differ between lanes."""
     context = leaf.context
     lanes = {loop.var for loop in context.loops if loop.kind in CONCURRENT_KINDS}
@@ -233,13 +236,13 @@ def _array_elements(entry: AccessCount) -> float | None:
 
 
 def note_expected_contention(
-    leaves: Iterable[StatementCost], device: Device
+    leaves: Iterable[Leaf], atomics: Table[AtomicDemand], device: Device
 ) -> tuple[CaveatNote, ...]:
     """A caveat for each atomic update at addresses that depend on data."""
     notes: dict[CaveatNote, None] = {}
     for leaf in leaves:
-        if leaf.atomics.is_expected:
-            most_s = leaf.atomics.updates * ATOMIC_PASS_CLOCKS / device.clock_hz
+        if atomics[leaf].is_expected:
+            most_s = atomics[leaf].updates * ATOMIC_PASS_CLOCKS / device.clock_hz
             message = (
                 "atomic updates at addresses that depend on data: taken to be spread over the "
                 f"array at random; all at one address take {most_s:.2g} s"

@@ -21,7 +21,6 @@ from tirlens_counting.intervals import Interval
 from ...constants import constant
 from ...counting.kernel_counts import ArrayBytes
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
-from ...tree.node import StatementCost
 from .block_distances import block_distance, block_strides, has_no_sequential_loop
 from .compulsory_traffic import min_dram_bytes
 from .flat_address import TouchedBytes
@@ -37,7 +36,7 @@ from .l2_sharing import (
 from .tile_sequences import AXES
 
 #: Bytes by leaf, without leaves that move none.
-BytesByLeaf = Mapping[StatementCost, float]
+BytesByLeaf = Mapping[int, float]
 
 L2_USABLE_FRACTION = constant(
     "L2_USABLE_FRACTION",
@@ -130,9 +129,9 @@ def compute_dram_traffic(
     amounts = _with_distinct_bytes(reads, amounts, distinct.read)
     write_amounts = [min_dram_bytes(group, writing, distinct.written) for group in writes]
     amounts += _with_distinct_bytes(writes, write_amounts, distinct.written)
-    read: dict[StatementCost, float] = {}
-    requested: dict[StatementCost, float] = {}
-    written: dict[StatementCost, float] = {}
+    read: dict[int, float] = {}
+    requested: dict[int, float] = {}
+    written: dict[int, float] = {}
     for group, amount, blocks in zip(reads, amounts, sharers, strict=False):
         # An access that hits L1 causes no traffic of DRAM.
         weights = [min(entry.compulsory_bytes, l2_read_bytes[entry]) for entry in group]
@@ -389,10 +388,11 @@ def _distribute(
     group: Sequence[GlobalAccess],
     weights: Sequence[float],
     amount: float,
-    table: dict[StatementCost, float],
+    table: dict[int, float],
 ) -> None:
     """Add `amount` to a table, divided among the accesses by their weights."""
     total = sum(weights)
     for entry, weight in zip(group, weights, strict=True):
         part = weight / total if total else 1 / len(group)
-        table[entry.node] = table.get(entry.node, 0.0) + amount * part
+        number = entry.node.number
+        table[number] = table.get(number, 0.0) + amount * part

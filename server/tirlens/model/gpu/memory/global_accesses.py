@@ -32,7 +32,7 @@ from ...tree.context import (
     dtype_bytes,
     loads_of,
 )
-from ...tree.node import StatementCost
+from ...tree.node import Leaf
 from .access_footprint import AccessFootprint
 from .flat_address import FlatAddress, flat_address, join_neighbours
 from .l2_sharing import BlockTile
@@ -73,7 +73,7 @@ class GlobalAccess:
         The part of the array from which a data-dependent offset selects.
     """
 
-    node: StatementCost
+    node: Leaf
     access: Access
     buffer: Buffer
     issued_bytes: int
@@ -99,44 +99,21 @@ class GlobalAccess:
         return self.address.touched_bytes(ranges, sector_bytes).density
 
 
-@dataclass(frozen=True)
-class GlobalAccesses:
-    """The accesses to global memory, with the number of their leaf."""
-
-    numbered: tuple[tuple[int, GlobalAccess], ...]
-
-    def for_leaves(self, leaves: Sequence[StatementCost]) -> list[GlobalAccess]:
-        """The accesses with these cost nodes of the same leaves."""
-        return [_with_node(access, leaves[number]) for number, access in self.numbered]
-
-
-def _with_node(access: GlobalAccess, node: StatementCost) -> GlobalAccess:
-    new = object.__new__(GlobalAccess)
-    new.__dict__.update(access.__dict__, node=node)
-    return new
-
-
 def find_global_accesses(
-    leaves: Sequence[StatementCost],
+    leaves: Sequence[Leaf],
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[Any]],
     grid: tuple[int, ...],
-) -> GlobalAccesses:
+) -> tuple[GlobalAccess, ...]:
     """The global memory accesses of the leaves of a launch of `grid` blocks."""
     store_loops = _store_loops(leaves, buffers)
     found = [
-        (
-            number,
-            _global_access(node, entry.access, buffers, entry.bytes, shapes, grid, store_loops),
-        )
-        for number, node in enumerate(leaves)
+        _global_access(node, entry.access, buffers, entry.bytes, shapes, grid, store_loops)
+        for node in leaves
         for entry in node.count.accesses
         if entry.bytes and buffers[entry.access.buffer].scope == "global"
     ]
-    joined = _join_addresses([access for _, access in found])
-    return GlobalAccesses(
-        tuple((number, access) for (number, _), access in zip(found, joined, strict=True))
-    )
+    return tuple(_join_addresses(found))
 
 
 def _join_addresses(accesses: Sequence[GlobalAccess]) -> list[GlobalAccess]:
@@ -156,7 +133,7 @@ def _join_addresses(accesses: Sequence[GlobalAccess]) -> list[GlobalAccess]:
 
 
 def _global_access(
-    node: StatementCost,
+    node: Leaf,
     access: Access,
     buffers: Mapping[str, Buffer],
     issued_bytes: int,
@@ -242,7 +219,7 @@ def _candidate_tile(
     return BlockTile(elements * size, axes) if math.isfinite(elements) else None
 
 
-def _store_loops(leaves: Sequence[StatementCost], buffers: Mapping[str, Buffer]) -> StoreLoops:
+def _store_loops(leaves: Sequence[Leaf], buffers: Mapping[str, Buffer]) -> StoreLoops:
     """The loops in which arrays of a block or thread are stored.
 
     Those over threads are among them for arrays that each thread has for itself.

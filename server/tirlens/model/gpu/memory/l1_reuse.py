@@ -23,20 +23,23 @@ from ...tree.context import (
     LoopContext,
     dtype_bytes,
 )
-from ...tree.node import StatementCost
+from ...tree.node import Leaf
 
 # Number of evaluated iterations; later ones are assumed to be like these.
 MAX_ITERATIONS = 32
 
 
-def new_sector_share(node: StatementCost) -> float:
-    """The share of iterations in which a warp loads a sector new to it."""
+def new_sector_share(node: Leaf, vector: int) -> float:
+    """The share of iterations in which a warp loads a sector new to it.
+
+    `vector` is the elements of one vector instruction of the statement.
+    """
     loop = _innermost_sequential_loop(node.context)
     if loop is None or (loop.extent or 1) <= 1:
         return 1.0
     iterations = min(loop.extent or 1, MAX_ITERATIONS)
     env = {
-        **_lane_values(node),
+        **_lane_values(node, vector),
         loop.var: node.context.first_values[loop.var] + np.arange(iterations),
     }
     shares = [
@@ -48,7 +51,7 @@ def new_sector_share(node: StatementCost) -> float:
 
 
 def _access_new_sector_share(
-    node: StatementCost, entry: AccessCount, env: Mapping[str, Any], iterations: int
+    node: Leaf, entry: AccessCount, env: Mapping[str, Any], iterations: int
 ) -> float:
     access: Access = entry.access
     if access.extents or access.route != "thread":
@@ -78,7 +81,7 @@ def _innermost_sequential_loop(context: LoopContext) -> EnclosingLoop | None:
     )
 
 
-def _lane_values(node: StatementCost) -> dict[str, Any]:
+def _lane_values(node: Leaf, vector: int) -> dict[str, Any]:
     """The values of loop variables in the lanes of the first warp, one row a lane."""
     tiles = [loop for loop in node.context.loops if loop.kind in ("parallel", "vectorized")]
     found: dict[str, Any] = dict(node.context.first_values)
@@ -86,7 +89,6 @@ def _lane_values(node: StatementCost) -> dict[str, Any]:
         values = node.context.first_warp
         return found | {name: value[:, None] for name, value in values.items()}
     extents = tuple(max(loop.extent or 1, 1) for loop in tiles)
-    vector = node.mapping.vector
     flat = np.arange(node.context.warp_size) * vector % math.prod(extents)
     places = np.unravel_index(flat, extents)
     return found | {loop.var: context[:, None] for loop, context in zip(tiles, places, strict=True)}

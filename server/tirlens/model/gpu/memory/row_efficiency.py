@@ -8,7 +8,7 @@ from tirlens_worker.facts import Copy
 from ...constants import constant
 from ...counting.kernel_counts import AccessCount
 from ...tree.context import GRID_KINDS, dtype_bytes
-from ...tree.node import StatementCost
+from ...tree.node import Leaf
 from ...tree.thread_mapping import LINE_BYTES
 
 HALF_LINE_DRAM_FRACTION = constant(
@@ -30,7 +30,7 @@ HALF_LINE_DRAM_FRACTION = constant(
 )
 
 
-def row_efficiency(node: StatementCost) -> float:
+def row_efficiency(node: Leaf) -> float:
     """The fraction of the DRAM rate that a leaf's loads reach; below 1 for parts of lines.
 
     It applies where a loop advances along the rows, so that later iterations load the rest of each
@@ -41,7 +41,7 @@ def row_efficiency(node: StatementCost) -> float:
     return min((_access_efficiency(node, entry) for entry in node.count.accesses), default=1.0)
 
 
-def _access_efficiency(node: StatementCost, entry: AccessCount) -> float:
+def _access_efficiency(node: Leaf, entry: AccessCount) -> float:
     access, buffer = entry.access, entry.buffer
     if access.mode == "write" or buffer.scope != "global" or not access.extents:
         return 1.0

@@ -17,8 +17,10 @@ from typing import NamedTuple
 from tirlens.hardware.spec import Device
 
 from ...counting.kernel_counts import ArrayBytes, Footprint
+from ...tree.compiled import Instructions
 from ...tree.context import SECTOR_BYTES, EnclosingLoop, dtype_bytes
-from ...tree.node import StatementCost, Traffic
+from ...tree.moved import Traffic
+from ...tree.table import Table
 from .dram_traffic import compute_dram_traffic
 from .global_accesses import GlobalAccess
 from .l2_sharing import WRITTEN_BETWEEN_READS_FRACTION, LaunchShape, miss_probability
@@ -28,18 +30,18 @@ NO_BYTES = ArrayBytes({}, {})
 
 
 def compute_traffic(
-    leaves: Sequence[StatementCost],
+    instructions: Table[Instructions],
     entries: Sequence[GlobalAccess],
     launch: LaunchShape,
     device: Device,
     footprint: Footprint | None,
-) -> list[StatementCost]:
-    """The leaves with the bytes that L2 and DRAM move for them.
+) -> Table[Traffic]:
+    """The bytes that L2 and DRAM move for each statement.
 
     Parameters
     ----------
-    leaves
-        The statements of the kernel, in program order.
+    instructions
+        The instructions of the statements of the kernel.
     entries
         Their accesses to global memory.
     launch
@@ -49,56 +51,55 @@ def compute_traffic(
     footprint
         The distinct bytes of each array, a lower bound of its DRAM traffic where exact.
     """
-    requests = _l1_requests(entries, launch)
+    requests = _l1_requests(entries, instructions, launch)
     read = _l1_misses(entries, launch, device, requests.read)
     distinct = NO_BYTES if footprint is None else footprint.known_bytes(device.dram_sector_bytes)
     dram = compute_dram_traffic(entries, launch, device, distinct, read)
     read_by = _sum_by_leaf(read)
     written_by = _sum_by_leaf(requests.written)
-    return [
-        leaf
-        if leaf not in requests.leaves
-        else leaf.with_traffic(
-            Traffic(
-                read_by.get(leaf, 0.0),
-                written_by.get(leaf, 0.0),
-                dram.read.get(leaf, 0.0),
-                dram.written.get(leaf, 0.0),
-                dram.requested.get(leaf, 0.0),
-                requests.sector_ratios.get(leaf),
-            )
+    return Table(
+        Traffic(
+            read_by.get(number, 0.0),
+            written_by.get(number, 0.0),
+            dram.read.get(number, 0.0),
+            dram.written.get(number, 0.0),
+            dram.requested.get(number, 0.0),
+            requests.sector_ratios.get(number),
         )
-        for leaf in leaves
-    ]
+        for number in range(len(instructions))
+    )
 
 
-def _sum_by_leaf(amounts: Mapping[GlobalAccess, float]) -> dict[StatementCost, float]:
-    found: dict[StatementCost, float] = {}
+def _sum_by_leaf(amounts: Mapping[GlobalAccess, float]) -> dict[int, float]:
+    found: dict[int, float] = {}
     for entry, amount in amounts.items():
-        found[entry.node] = found.get(entry.node, 0.0) + amount
+        number = entry.node.number
+        found[number] = found.get(number, 0.0) + amount
     return found
 
 
 class _L1Requests(NamedTuple):
-    """Bytes that accesses request of L1, and sector bytes over requested bytes by leaf."""
+    """Bytes that accesses request of L1; sector bytes over requested bytes by statement."""
 
-    leaves: frozenset[StatementCost]
     read: Mapping[GlobalAccess, float]
     written: Mapping[GlobalAccess, float]
-    sector_ratios: Mapping[StatementCost, float]
+    sector_ratios: Mapping[int, float]
 
 
-def _l1_requests(entries: Sequence[GlobalAccess], launch: LaunchShape) -> _L1Requests:
+def _l1_requests(
+    entries: Sequence[GlobalAccess], instructions: Table[Instructions], launch: LaunchShape
+) -> _L1Requests:
     blocks = max(math.prod(launch.grid), 1)
     read: dict[GlobalAccess, float] = {}
     written: dict[GlobalAccess, float] = {}
-    sectors: dict[StatementCost, float] = {}
+    sectors: dict[int, float] = {}
     for entry in entries:
         amount = float(entry.issued_bytes)
         if entry.access.route in ("thread", "tile"):
-            ratio = _sector_ratio(entry)
+            ratio = _sector_ratio(entry, instructions)
             if ratio is not None:
-                sectors[entry.node] = max(ratio, sectors.get(entry.node, 0.0))
+                number = entry.node.number
+                sectors[number] = max(ratio, sectors.get(number, 0.0))
                 amount *= ratio
             # Data that the threads of a block share is loaded once while it stays in L1.
             if entry.access.mode == "read":
@@ -109,7 +110,7 @@ def _l1_requests(entries: Sequence[GlobalAccess], launch: LaunchShape) -> _L1Req
             read[entry] = amount
         if entry.access.mode != "read":
             written[entry] = amount
-    return _L1Requests(frozenset(entry.node for entry in entries), read, written, sectors)
+    return _L1Requests(read, written, sectors)
 
 
 def _l1_misses(
@@ -158,9 +159,9 @@ def _is_thread_write(entry: GlobalAccess) -> bool:
     return entry.access.mode != "read" and entry.access.route == "thread"
 
 
-def _sector_ratio(entry: GlobalAccess) -> float | None:
+def _sector_ratio(entry: GlobalAccess, instructions: Table[Instructions]) -> float | None:
     """Bytes of the 32-byte sectors that a warp touches over the bytes that it requests."""
-    mapping = entry.node.mapping
+    mapping = instructions[entry.node].mapping
     for access, requests in zip(entry.node.source.accesses, mapping.requests, strict=True):
         if access is entry.access and requests is not None:
             size = dtype_bytes(entry.buffer.dtype)

@@ -16,7 +16,7 @@ from tirlens_worker.facts import THREADS_TOGETHER, Expr, Gemm, Loop, Signal
 
 from ....constants import constant
 from ....counting.data_conditions import data_limit
-from ....tree.node import BranchCost, CostNode, StatementCost
+from ....tree.node import BranchCost, CostNode, Leaf
 from ....tree.timed_node import TimedNode
 from ....tree.traits import EVENT, some, starts_product
 from ....tree.trip_counts import branch_sides, mean_trip_count
@@ -90,7 +90,7 @@ def _steps(nodes: Sequence[CostNode], costs: RoleCosts, executions: float) -> It
             continue
         yield from _straight_code(run, costs, executions)
         run = []
-        if isinstance(node, StatementCost):
+        if isinstance(node, Leaf):
             yield from _statement_steps(node, costs)
         elif isinstance(node, BranchCost):
             yield _branch_step(node, costs, executions)
@@ -109,7 +109,7 @@ def _straight_code(
     unit_busy_s: dict[str, float] = {}
     for node in nodes:
         for leaf in node.leaves():
-            for unit, busy_s in leaf.busy_s.items():
+            for unit, busy_s in costs.context.busy.unit_s[leaf].items():
                 if unit in SHARED_UNITS:
                     unit_busy_s[unit] = unit_busy_s.get(unit, 0.0) + busy_s * share
     yield StraightCode(timed, sum(part.total_s for part in timed) / executions, unit_busy_s)
@@ -146,7 +146,7 @@ def _loop_step(node: CostNode, costs: RoleCosts, executions: float) -> LoopStep:
     return LoopStep(node, trip_count, body)
 
 
-def _statement_steps(node: StatementCost, costs: RoleCosts) -> Iterator[Step]:
+def _statement_steps(node: Leaf, costs: RoleCosts) -> Iterator[Step]:
     """The copy or product that a statement starts, and then its operations on barriers."""
     executions = _executions_per_block(node, costs)
     if not executions:
@@ -157,7 +157,7 @@ def _statement_steps(node: StatementCost, costs: RoleCosts) -> Iterator[Step]:
     copies = tuple(signal for signal in node.source.signals if signal.kind == "bring")
     busy = busy_time(node, costs.context)
     if copies:
-        latency_s = load_latency_s(node, device)
+        latency_s = load_latency_s(node, costs.context)
         yield AsyncCopy(node, executions, issue_s, busy.longest_s / executions, latency_s, copies)
     elif starts_product(node):
         is_gemm = isinstance(node.source, Gemm)
@@ -169,11 +169,11 @@ def _statement_steps(node: StatementCost, costs: RoleCosts) -> Iterator[Step]:
             yield _barrier_step(node, signal, executions, costs)
 
 
-def _barrier_step(node: StatementCost, signal: Signal, executions: float, costs: RoleCosts) -> Step:
+def _barrier_step(node: Leaf, signal: Signal, executions: float, costs: RoleCosts) -> Step:
     timed = costs.time_siblings((node,), executions)
     time_s = sum(part.total_s for part in timed) / executions
     issue_s = 0.0 if starts_product(node) else time_s
-    latency_s = costs.context.device.dram.latency_s if signal.kind == "fetch" else 0.0
+    latency_s = costs.context.memory.dram_latency_s if signal.kind == "fetch" else 0.0
     operation = BarrierOperation(node, executions, issue_s, signal, node.threads, latency_s)
     condition = None if signal.guard is None else _loop_condition(node, signal.guard)
     if condition is None:
@@ -281,7 +281,7 @@ def cluster_leader_share(branch: BranchCost) -> float:
     return share if share < 1.0 else 0.0
 
 
-def _executions_per_block(leaf: StatementCost, costs: RoleCosts) -> float:
+def _executions_per_block(leaf: Leaf, costs: RoleCosts) -> float:
     """How often a block executes a statement, whose threads execute it together."""
     if leaf.count.executions is None:
         raise UnknownCountError
@@ -294,7 +294,7 @@ def _executions_of_siblings(nodes: Sequence[CostNode], costs: RoleCosts) -> floa
     """How often a block reaches siblings: as often as it executes the most frequent of them."""
     most = 0.0
     for node in nodes:
-        if isinstance(node, StatementCost):
+        if isinstance(node, Leaf):
             most = max(most, _executions_per_block(node, costs))
         elif isinstance(node, BranchCost):
             sides = branch_sides(node)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tirlens_worker.facts import Expr, Signal
 
-from ....tree.node import CostNode, StatementCost
+from ....tree.node import CostNode, Leaf
 from ....tree.timed_node import TimedNode
 
 
@@ -151,7 +151,7 @@ def timed_nodes(program: WarpProgram, mean_wait_s: Callable[[Step], float]) -> I
             yield TimedNode(step.node, 0.0, tuple(timed_nodes(step.body, mean_wait_s)))
         elif isinstance(step, BranchStep):
             parts = tuple(timed_nodes((*step.then, *step.orelse), mean_wait_s))
-            if isinstance(step.node, StatementCost):
+            if isinstance(step.node, Leaf):
                 yield from parts
             else:
                 yield TimedNode(step.node, 0.0, parts)

@@ -14,11 +14,16 @@ from ...constants import constant
 from ...counting.kernel_counts import Counts
 from ...dtypes import bits
 from ...report import Occupancy
+from ...tree.compiled import Compiled
 from ...tree.node import CostNode, leaves_of
 from ...tree.traits import PRODUCT, some
 from ..compiler.register_pressure import find_register_demand
-from ..compiler.temporary_registers import count_loading_registers, count_temporaries
-from .exposed_latency import LOAD_REGISTERS
+from ..compiler.routes import has_tma_producer
+from ..compiler.temporary_registers import (
+    LOAD_REGISTERS,
+    count_loading_registers,
+    count_temporaries,
+)
 from .shared_memory import shared_bytes
 
 PRODUCT_BASE_REGISTERS = constant(
@@ -180,7 +185,11 @@ class RegisterEstimate(NamedTuple):
 
 
 def block_occupancy(
-    facts: KernelFacts, counts: Counts, tree: Sequence[CostNode], device: Device
+    facts: KernelFacts,
+    counts: Counts,
+    tree: Sequence[CostNode],
+    compiled: Compiled,
+    device: Device,
 ) -> BlockOccupancy:
     """The resources that a block takes, and how many blocks are resident on an SM.
 
@@ -192,11 +201,13 @@ def block_occupancy(
     counts : Counts
         The counts of the kernel.
     tree : sequence of CostNode
-        The tree of the kernel with the routes of its statements.
+        The tree of the kernel.
+    compiled : Compiled
+        The instructions and routes of its statements.
     device : Device
         The device.
     """
-    resources = block_resources(facts, counts, tree, device)
+    resources = block_resources(facts, counts, tree, compiled, device)
     if device.kind != "gpu":
         return BlockOccupancy(resources, None)
     found = occupancy(device, resources)
@@ -204,7 +215,11 @@ def block_occupancy(
 
 
 def block_resources(
-    facts: KernelFacts, counts: Counts, tree: Sequence[CostNode], device: Device
+    facts: KernelFacts,
+    counts: Counts,
+    tree: Sequence[CostNode],
+    compiled: Compiled,
+    device: Device,
 ) -> BlockResources:
     """The resources that a block takes.
 
@@ -214,11 +229,11 @@ def block_resources(
     """
     threads = math.prod(counts.launch.threads or (1,))
     lowered = facts.lowered_for(device.arch)
-    is_specialised = any(
-        leaf.route.is_producers and leaf.route.copy == "tma" for leaf in leaves_of(tree)
-    )
+    is_specialised = has_tma_producer(leaves_of(tree), compiled.routes)
     reallocates = _reallocates_registers(tree, is_specialised)
-    count, spilled = _registers(counts, tree, device, threads, is_specialised, reallocates)
+    count, spilled = _registers(
+        counts, tree, compiled, device, threads, is_specialised, reallocates
+    )
     columns = _tensor_memory_columns(tree, counts)
     if lowered is not None:
         threads = lowered.threads
@@ -228,7 +243,7 @@ def block_resources(
         return BlockResources(threads, lowered.shared_bytes, count, spilled, columns)
     # Shared memory that a source asks for by itself holds its buffers, which are views of it, and
     # their padding.
-    shared = facts.launch.shared_bytes or shared_bytes(counts, tree)
+    shared = facts.launch.shared_bytes or shared_bytes(counts, tree, compiled.routes)
     if is_specialised:
         threads += PRODUCER_THREADS
     if reallocates:
@@ -241,13 +256,14 @@ def block_resources(
 def _registers(
     counts: Counts,
     tree: Sequence[CostNode],
+    compiled: Compiled,
     device: Device,
     threads: int,
     is_specialised: bool,
     reallocates: bool,
 ) -> RegisterEstimate:
     demand = find_register_demand(tree, counts)
-    instructions = {leaf.route.instruction for leaf in leaves_of(tree)}
+    instructions = {route.instruction for route in compiled.routes}
     # Warps that wgmma feeds from shared memory, and TMA from other warps, hold no operands.
     holds_operands = not instructions <= _SHARED_OPERANDS
     has_products = any(some(node, PRODUCT) for node in tree)
@@ -258,8 +274,8 @@ def _registers(
         threads,
         has_products,
         reallocates,
-        count_loading_registers(tree, LOAD_REGISTERS),
-        count_temporaries(tree),
+        count_loading_registers(tree, compiled.instructions, LOAD_REGISTERS),
+        count_temporaries(tree, compiled.instructions),
         holds_operands=holds_operands,
     ).registers_per_thread
     needed_bytes = math.ceil(demand.required_bytes) * threads

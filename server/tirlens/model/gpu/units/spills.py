@@ -8,16 +8,17 @@ L1, which writes all stores through to L2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer
 
 from ...constants import constant
-from ...tree.node import StatementCost
-from ..launch.launch_time import DEVICE_WIDE_UNITS
-from ..units import l2_bytes_per_s
-from .register_pressure import REGISTER_SCOPES
+from ...tree.busy import NO_SPILLS, Spills
+from ...tree.node import Leaf
+from ...tree.route import Route
+from ..compiler.register_pressure import REGISTER_SCOPES
+from .unit_times import DEVICE_WIDE_UNITS, l2_bytes_per_s
 
 SPILL_INSTRUCTION_FACTOR = constant(
     "SPILL_INSTRUCTION_FACTOR",
@@ -31,27 +32,36 @@ SPILL_INSTRUCTION_FACTOR = constant(
 _UNAFFECTED_UNITS = DEVICE_WIDE_UNITS | {"shared"}
 
 
-def add_spill_time(
-    leaves: Sequence[StatementCost], share: float, device: Device
-) -> list[StatementCost]:
-    """The leaves with the time of spills of `share` of the register arrays."""
-    return (
-        [_add_statement_spills(leaf, share, device) for leaf in leaves] if share else list(leaves)
-    )
+def spill_statement(
+    leaf: Leaf, unit_s: Mapping[str, float], route: Route, share: float, device: Device
+) -> tuple[Mapping[str, float], Spills]:
+    """The busy times and spills of a statement where a share of the register arrays spills.
 
-
-def _add_statement_spills(leaf: StatementCost, share: float, device: Device) -> StatementCost:
+    Parameters
+    ----------
+    leaf
+        The statement.
+    unit_s
+        Its busy times without spills, by unit.
+    route
+        What it becomes.
+    share
+        The share of the kernel's register arrays that is in local memory.
+    device
+        The device.
+    """
     held = [entry for entry in leaf.count.accesses if _is_in_registers(entry.buffer)]
-    if not held:
-        return leaf
-    stored = share * sum(entry.bytes or 0 for entry in held if entry.access.mode != "read")
+    if not held or not share:
+        return unit_s, NO_SPILLS
+    stored_bytes = share * sum(entry.bytes or 0 for entry in held if entry.access.mode != "read")
     seconds = {
         name: one if name in _UNAFFECTED_UNITS else one * SPILL_INSTRUCTION_FACTOR
-        for name, one in leaf.busy_s.items()
+        for name, one in unit_s.items()
     }
-    stored_s = stored / device.microarchitecture.l2_write_fraction / l2_bytes_per_s(leaf, device)
+    write_fraction = device.microarchitecture.l2_write_fraction
+    stored_s = stored_bytes / write_fraction / l2_bytes_per_s(route, device)
     seconds["l2"] = seconds.get("l2", 0.0) + stored_s
-    return leaf.with_busy_s(seconds).with_spills(share, stored)
+    return seconds, Spills(share, stored_bytes)
 
 
 def _is_in_registers(buffer: Buffer) -> bool:

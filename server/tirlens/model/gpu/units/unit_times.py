@@ -8,24 +8,27 @@ time.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Gemm, Mma
 
-from ..constants import constant
-from ..roofline import peak, sustained_flop_per_s
-from ..tree.context import SECTOR_BYTES, WARP
-from ..tree.node import StatementCost
-from ..tree.route import Route
-from .compiler.matrix_instructions import matrix_rate_fraction, operand_read_counts
-from .compiler.register_ports import is_register_tile_product
-from .memory.atomic_contention import ATOMIC_PASS_CLOCKS, shared_wavefronts
-from .memory.row_efficiency import row_efficiency
+from ...constants import constant
+from ...roofline import peak, sustained_flop_per_s
+from ...tree.compiled import Compiled, Instructions
+from ...tree.context import SECTOR_BYTES, WARP
+from ...tree.moved import Moved, Traffic
+from ...tree.node import Leaf
+from ...tree.route import Route
+from ..compiler.matrix_instructions import matrix_rate_fraction, operand_read_counts
+from ..compiler.register_ports import is_register_tile_product
+from ..memory.atomic_contention import ATOMIC_PASS_CLOCKS, shared_wavefronts
+from ..memory.row_efficiency import row_efficiency
 
 SHARED_SCOPES = frozenset(["shared", "shared.dyn"])
+#: Units that all SMs share; ``l2 again`` is the time of L2 hits.
+DEVICE_WIDE_UNITS = frozenset({"dram", "l2", "l2 again", "atomics"})
 WAVEFRONT_BYTES = constant(
     "WAVEFRONT_BYTES",
     128,
@@ -48,10 +51,10 @@ MATRIX_BURST_FRACTION = constant(
 )
 
 
-def burst_fraction(item: StatementCost, device: Device) -> float:
+def burst_fraction(item: Leaf, route: Route, device: Device) -> float:
     """The time of a statement's matrix products without the power limit over that with it."""
     classes = [name for name in item.arith.flop_by_class if name.startswith("tensor.")]
-    return max((_power_share(name, item.route, device) for name in classes), default=1.0)
+    return max((_power_share(name, route, device) for name in classes), default=1.0)
 
 
 def _power_share(name: str, route: Route, device: Device) -> float:
@@ -73,39 +76,23 @@ def _matrix_flop_per_s(name: str, route: Route, device: Device) -> float:
     return peak(device, name).flop_per_s * rate * _power_share(name, route, device)
 
 
-def with_read_write_mix(device: Device, leaves: Iterable[StatementCost]) -> Device:
-    """The device with its DRAM rate for a kernel's mix of reads and writes.
-
-    Read-write turnarounds of DRAM take time, most with equal parts of both.  On A100, H100, L40,
-    A40 and V100 pure reads or writes are 2 to 14 % faster than a copy; a triad (one write for two
-    reads) is mostly in between (gpu-benches, gpu-stream).
-    """
-    one_way, both_ways = device.dram.one_way_fraction, device.dram.sustained_fraction
-    if one_way is None:
-        return device
-    read = write = 0.0
-    for leaf in leaves:
-        read += leaf.traffic.dram_read_bytes
-        write += leaf.traffic.dram_write_bytes
-    if not read + write:
-        return device
-    mixed_share = 2 * min(read, write) / (read + write)
-    fraction = one_way + (both_ways - one_way) * mixed_share
-    return replace(device, dram=replace(device.dram, sustained_fraction=fraction))
-
-
-def issue_fraction(item: StatementCost, device: Device) -> float:
+def issue_fraction(item: Leaf, compiled: Instructions, device: Device) -> float:
     """The fraction of an SM's issue slots that a statement's instructions fill at full occupancy.
 
     Products of register tiles fill all slots.  Other compiled code is a mix of instructions, some
     of which wait for operands or units.
     """
     fraction = device.mixed_issue_fraction
-    return 1.0 if fraction == 1.0 or is_register_tile_product(item) else fraction
+    return (
+        1.0 if fraction == 1.0 or is_register_tile_product(item, compiled.operations) else fraction
+    )
 
 
-def unit_busy_times(item: StatementCost, device: Device) -> dict[str, float]:
+def unit_busy_times(
+    item: Leaf, compiled: Compiled, moved: Moved, device: Device
+) -> dict[str, float]:
     """The busy time of each unit of the device for one statement, in seconds by unit."""
+    row, route = compiled.instructions[item], compiled.routes[item]
     out: dict[str, float] = {}
     issued = 0.0
     arith = item.arith
@@ -116,8 +103,8 @@ def unit_busy_times(item: StatementCost, device: Device) -> dict[str, float]:
         if name.startswith("tensor."):
             # A matrix instruction with few rows leaves a part of the tensor core idle.
             filled = item.source.filled if isinstance(item.source, Mma) else 1.0
-            _add(out, "tensor", flop / _matrix_flop_per_s(name, item.route, device) / filled)
-    for (unit, name), each in item.instructions.items():
+            _add(out, "tensor", flop / _matrix_flop_per_s(name, route, device) / filled)
+    for (unit, name), each in row.operations.items():
         instructions = each * whole
         issued += instructions
         if unit == "fma":
@@ -132,37 +119,35 @@ def unit_busy_times(item: StatementCost, device: Device) -> dict[str, float]:
             _add(out, "sfu", instructions / sustained_flop_per_s(device, "cvt"))
         elif unit == "shuffle":
             _add(out, "shared", instructions / (WARP * device.sm_count * device.clock_hz))
-    requests = leaf_requests(item, device)
-    issued += requests.instructions * warp + item.skipped_instructions
-    integers = (
-        item.index_instructions * requests.max_instructions * warp + item.predicate_instructions
-    )
+    requests = leaf_requests(item, row, route, device)
+    issued += requests.instructions * warp + row.skipped
+    integers = row.index * requests.max_instructions * warp + row.predicate
     if integers:
         issued += integers
         _add(out, "int", integers / sustained_flop_per_s(device, "int32"))
     if issued:
         # The clock under load is lower than the boost clock in proportion to the sustained rate.
         rate = device.issue_per_clk_per_sm * WARP * device.sm_count * device.clock_hz
-        rate *= device.peaks["fp32"].sustained_fraction * issue_fraction(item, device)
+        rate *= device.peaks["fp32"].sustained_fraction * issue_fraction(item, row, device)
         _add(out, "issue", issued / rate)
     clocks = requests.clocks + requests.tile_bytes / device.shared_bytes_per_clk_per_sm
     if clocks:
         _add(out, "shared", clocks / (device.sm_count * device.clock_hz))
-    traffic = item.traffic
+    traffic, atomics = moved.traffic[item], moved.atomics[item]
     write_fraction = device.microarchitecture.l2_write_fraction
     l2 = traffic.l2_read_bytes + traffic.l2_write_bytes / write_fraction
     if l2:
-        _add(out, "l2", l2 / l2_bytes_per_s(item, device))
-    if item.atomics.passes:
+        _add(out, "l2", l2 / l2_bytes_per_s(route, device))
+    if atomics.passes:
         # A pass reads and writes a sector.
-        sectors_s = 2 * SECTOR_BYTES * item.atomics.passes / l2_bytes_per_s(item, device)
-        line_s = item.atomics.line_passes * ATOMIC_PASS_CLOCKS / device.clock_hz
+        sectors_s = 2 * SECTOR_BYTES * atomics.passes / l2_bytes_per_s(route, device)
+        line_s = atomics.line_passes * ATOMIC_PASS_CLOCKS / device.clock_hz
         _add(out, "atomics", max(sectors_s, line_s))
     dram = traffic.dram_write_bytes
     if traffic.dram_read_bytes:
         dram += traffic.dram_read_bytes / row_efficiency(item)
     if dram:
-        _add(out, "dram", dram / (device.dram.bytes_per_s * device.dram.sustained_fraction))
+        _add(out, "dram", dram / moved.memory.dram_bytes_per_s)
     return out
 
 
@@ -191,7 +176,7 @@ class LeafRequests(NamedTuple):
 _NO_REQUESTS = LeafRequests(0.0, 0.0, 0.0)
 
 
-def leaf_requests(item: StatementCost, device: Device) -> LeafRequests:
+def leaf_requests(item: Leaf, compiled: Instructions, route: Route, device: Device) -> LeafRequests:
     """The requests of a statement to L1 and shared memory, over the launch.
 
     An instruction takes the larger of one clock for each wavefront and one clock for each group of
@@ -202,10 +187,11 @@ def leaf_requests(item: StatementCost, device: Device) -> LeafRequests:
     instructions = clocks = most = 0.0
     pass_clocks = WAVEFRONT_BYTES / device.shared_bytes_per_clk_per_sm
     least = item.context.warp_size / device.load_store_lanes_per_clk_per_sm
-    requests, issued_shares = item.mapping.requests, item.mapping.issued_shares
+    mapping = compiled.mapping
+    requests, issued_shares = mapping.requests, mapping.issued_shares
     tile_bytes = _descriptor_operand_bytes(item)
-    by_tma = item.route.copy == "tma"
-    times = operand_read_counts(item) if isinstance(item.source, Gemm) else ()
+    by_tma = route.copy == "tma"
+    times = operand_read_counts(item, route.instruction) if isinstance(item.source, Gemm) else ()
     loaded: set[tuple[Any, ...]] = set()
     for number, entry in enumerate(item.count.accesses):
         request = requests[number] if number < len(requests) else None
@@ -220,7 +206,7 @@ def leaf_requests(item: StatementCost, device: Device) -> LeafRequests:
         if request is None or not entry.elements or is_without_threads:
             contended = None
             if entry.access.mode == "atomic" and entry.buffer.scope in SHARED_SCOPES:
-                contended = shared_wavefronts(item, number, device.arch)
+                contended = shared_wavefronts(item, number, mapping, device.arch)
             if contended is not None:
                 count = (entry.elements or 0) / item.lanes
                 instructions += count
@@ -232,7 +218,7 @@ def leaf_requests(item: StatementCost, device: Device) -> LeafRequests:
         count = entry.elements / request.elements_per_warp
         if issued_shares:
             count *= issued_shares[number]
-        if entry.access.route == "async" or item.route.copy in ("async", "lds"):
+        if entry.access.route == "async" or route.copy in ("async", "lds"):
             # One instruction reads global memory and writes shared memory.
             instructions += count if entry.buffer.scope in SHARED_SCOPES else 0.0
         else:
@@ -240,7 +226,7 @@ def leaf_requests(item: StatementCost, device: Device) -> LeafRequests:
         tags = tag_clocks(request.lines, entry.access.mode == "read", device)
         wavefronts = request.wavefronts
         if entry.access.mode == "atomic" and entry.buffer.scope in SHARED_SCOPES:
-            wavefronts = shared_wavefronts(item, number, device.arch) or wavefronts
+            wavefronts = shared_wavefronts(item, number, mapping, device.arch) or wavefronts
         clocks += count * max(wavefronts * pass_clocks, tags, least)
         most = max(most, count)
     return LeafRequests(instructions, clocks, tile_bytes, most)
@@ -260,7 +246,7 @@ def tag_clocks(lines: float, loads: bool, device: Device) -> float:
     return lines * WAVEFRONT_BYTES / device.shared_bytes_per_clk_per_sm
 
 
-def _descriptor_operand_bytes(item: StatementCost) -> float:
+def _descriptor_operand_bytes(item: Leaf) -> float:
     """Bytes of shared memory that matrix instructions read through descriptors."""
     each = float(item.source.operand_bytes) if isinstance(item.source, Mma) else 0.0
     if not each:
@@ -274,32 +260,31 @@ def _descriptor_operand_bytes(item: StatementCost) -> float:
     )
 
 
-def l2_bytes_per_s(item: StatementCost, device: Device) -> float:
+def l2_bytes_per_s(route: Route, device: Device) -> float:
     """The L2 bandwidth of a statement's accesses, in bytes per second.
 
     The measured L2 rates are those of load instructions.  TMA tile copies reach 12 to 15 TB/s on an
     H200, at least 0.8 of the 64 bytes per clock of each SM's port.
     """
     rate = device.l2.bytes_per_s * device.l2.sustained_fraction
-    if item.route.copy == "tma":
+    if route.copy == "tma":
         sm = device.microarchitecture
         port = sm.l2_port_bytes_per_clk * device.sm_count * device.clock_hz
         rate = max(rate, sm.tma_l2_port_fraction * port)
     return rate
 
 
-def l2_hit_seconds(leaves: Iterable[StatementCost], device: Device) -> float:
+def l2_hit_seconds(traffics: Iterable[Traffic], routes: Iterable[Route], device: Device) -> float:
     """The time of L2 hits in seconds: of bytes that neither come from nor go to DRAM."""
     total = 0.0
     write_fraction = device.microarchitecture.l2_write_fraction
-    for leaf in leaves:
-        traffic = leaf.traffic
+    for traffic, route in zip(traffics, routes, strict=True):
         asked = traffic.l2_read_bytes + traffic.l2_write_bytes / write_fraction
         if not asked:
             continue
         passed = min(traffic.dram_read_bytes, traffic.l2_read_bytes)
         passed += min(traffic.dram_write_bytes, traffic.l2_write_bytes) / write_fraction
-        total += (asked - passed) / l2_bytes_per_s(leaf, device)
+        total += (asked - passed) / l2_bytes_per_s(route, device)
     return total
 
 
@@ -308,10 +293,10 @@ def _add(table: dict[str, float], key: str, value: float) -> None:
         table[key] = table.get(key, 0.0) + value
 
 
-def sum_busy_times(items: Iterable[StatementCost]) -> dict[str, float]:
-    """The busy time of each unit for some statements, in seconds by unit."""
+def sum_busy_times(unit_times_s: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """The busy time of each unit for some statements together, in seconds by unit."""
     out: dict[str, float] = {}
-    for item in items:
-        for key, value in item.busy_s.items():
+    for unit_s in unit_times_s:
+        for key, value in unit_s.items():
             out[key] = out[key] + value if key in out else value
     return out

@@ -1,8 +1,9 @@
-"""The tree of a changed kernel, with the costs of a kernel that has the same statements."""
+"""Kernels with the same statements, whose costs are equal, in loops that run otherwise."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tirlens_worker.facts import Branch, Let, Loop, Node, While
 
@@ -43,10 +44,10 @@ def have_same_statements(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
     return True
 
 
-def transfer_costs(
+def like_tree(
     costs: Sequence[CostNode], counts: Counts, bindings: Mapping[str, int], warp_size: int
 ) -> tuple[CostNode, ...]:
-    """The tree of a kernel, with the costs of a kernel that has the same statements.
+    """The tree of a kernel that has the same statements as another one, with their numbers.
 
     Parameters
     ----------
@@ -57,13 +58,13 @@ def transfer_costs(
     warp_size
         The threads of a warp, those of the other kernel.
     """
-    return _transfer_body(costs, counts.root, kernel_context(bindings, warp_size))
+    return _like_body(costs, counts.root, kernel_context(bindings, warp_size))
 
 
-def _transfer_body(
+def _like_body(
     costs: Sequence[CostNode], counts: Sequence[NodeCount], context: LoopContext
 ) -> tuple[CostNode, ...]:
-    transferred: list[CostNode] = []
+    nodes: list[CostNode] = []
     remaining = iter(costs)
     for count in counts:
         node = count.source
@@ -76,14 +77,12 @@ def _transfer_body(
             first = len(node.then)
             then, orelse = branch_sides(cost)
             children = (
-                *_transfer_body(
-                    then, count.children[:first], context.under_condition(node.condition)
-                ),
-                *_transfer_body(
+                *_like_body(then, count.children[:first], context.under_condition(node.condition)),
+                *_like_body(
                     orelse, count.children[first:], context.under_condition(("not", node.condition))
                 ),
             )
         else:
-            children = _transfer_body(cost.children, count.children, body_context(count, context))
-        transferred.append(cost.transfer(node, count, context, children))
-    return tuple(transferred)
+            children = _like_body(cost.children, count.children, body_context(count, context))
+        nodes.append(replace(cost, source=node, count=count, context=context, children=children))
+    return tuple(nodes)

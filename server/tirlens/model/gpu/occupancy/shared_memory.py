@@ -19,6 +19,8 @@ from tirlens_worker.facts import Buffer, Loop
 from ...counting.kernel_counts import Counts
 from ...dtypes import byte_count
 from ...tree.node import CostNode, leaves_of
+from ...tree.route import Route
+from ...tree.table import Table
 
 _BLOCK_KINDS = frozenset({"grid", "cluster", "block"})
 # Barriers and tensor memory are not part of a block's shared buffers.
@@ -35,7 +37,7 @@ class _LiveRange:
     stages: int = 1
 
 
-def shared_bytes(counts: Counts, tree: Sequence[CostNode]) -> int:
+def shared_bytes(counts: Counts, tree: Sequence[CostNode], routes: Table[Route]) -> int:
     """The most bytes of shared memory that the live buffers of a block take at the same time."""
     ranges: dict[str, _LiveRange] = {}
     statements = _block_statements(tree)
@@ -43,7 +45,7 @@ def shared_bytes(counts: Counts, tree: Sequence[CostNode]) -> int:
         for leaf in statement.leaves():
             for entry in leaf.count.accesses:
                 _extend_range(ranges, entry.buffer, counts, number)
-    for name, stages in _buffer_stages(tree):
+    for name, stages in _buffer_stages(tree, routes):
         if name in ranges:
             ranges[name].stages = max(ranges[name].stages, stages)
     return max(
@@ -94,11 +96,12 @@ def _allocated_elements(buffer: Buffer, shape: Sequence[int]) -> int:
     return shape[0] * stride if shape and isinstance(stride, int) else math.prod(shape)
 
 
-def _buffer_stages(tree: Sequence[CostNode]) -> Iterator[tuple[str, int]]:
+def _buffer_stages(tree: Sequence[CostNode], routes: Table[Route]) -> Iterator[tuple[str, int]]:
     """The shared arrays that pipelined loops load from global memory, and their buffers."""
     for leaf in leaves_of(tree):
-        if not leaf.route.buffers:
+        buffers = routes[leaf].buffers
+        if not buffers:
             continue
         for entry in leaf.count.accesses:
             if entry.access.mode == "write" and entry.buffer.scope.startswith("shared"):
-                yield entry.buffer.alias_of or entry.buffer.id, leaf.route.buffers
+                yield entry.buffer.alias_of or entry.buffer.id, buffers

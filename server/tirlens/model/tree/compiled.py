@@ -1,0 +1,67 @@
+"""What the compiler stage hands on: the instructions and the route of each statement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .route import Route
+from .table import Table
+from .thread_mapping import ThreadMapping
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """The instructions of a statement, over the launch.
+
+    Attributes
+    ----------
+    mapping
+        The load and store instructions that remain of its accesses.
+    operations
+        Instructions of threads for its operations, by unit and class of type.
+    has_slow_path
+        Whether an operation branches to a slow path for rare values.
+    index
+        Integer instructions of one thread for the addresses of one execution.
+    predicate
+        Integer instructions for the predicates of its loads, and of the branch that it is the first
+        statement of: 32 for each one of a warp.
+    skipped
+        Control instructions, 32 for each one of a warp: loop control, barriers, branches, and those
+        of warps without an active lane.
+    reaching_threads
+        The threads of a block that reach the branch that it is the first statement of; 0 where it
+        is the first one of none.
+    """
+
+    mapping: ThreadMapping
+    operations: Mapping[tuple[str, str], float]
+    has_slow_path: bool
+    index: float
+    predicate: float
+    skipped: float
+    reaching_threads: int
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What the compiler makes of a kernel on a device.
+
+    Attributes
+    ----------
+    instructions
+        The instructions of each statement.
+    routes
+        What each statement becomes.
+    row_vectors
+        Consecutive elements of a row that a thread holds of the tile that a reduction reads; 0
+        where not known, and for any other statement.
+    accumulators
+        The tiles with the layout of a matrix instruction's result.
+    """
+
+    instructions: Table[Instructions]
+    routes: Table[Route]
+    row_vectors: Table[int]
+    accumulators: frozenset[str]
