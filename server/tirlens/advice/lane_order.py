@@ -7,15 +7,15 @@ which of them changes.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tirlens.advice import rewrite
+from tirlens.advice.rule import Requests
 from tirlens.model.counting.facts_walk import node_expressions, walk_nodes
 from tirlens.model.dtypes import byte_count
 from tirlens.model.tree.context import SECTOR_BYTES, LoopContext
-from tirlens.model.tree.node import StatementCost
 from tirlens.source.edits import Change, LoopVariables
 from tirlens_counting.expressions import (
     UnknownValueError,
@@ -83,12 +83,10 @@ class DistantAccess:
     loops: tuple[str, ...]
 
 
-def distant_accesses(
-    leaves: Iterable[StatementCost], buffers: Mapping[str, Buffer]
-) -> Iterator[DistantAccess]:
+def distant_accesses(requests: Requests, buffers: Mapping[str, Buffer]) -> Iterator[DistantAccess]:
     """The accesses to global memory that are not coalesced."""
-    for leaf in leaves:
-        for access, request in zip(leaf.source.accesses, leaf.mapping.requests, strict=False):
+    for leaf, requested in requests:
+        for access, request in zip(leaf.source.accesses, requested, strict=False):
             buffer = buffers[access.buffer]
             if request is None or buffer.scope != "global":
                 continue

@@ -7,21 +7,33 @@ the model again, and reports the difference.  An evaluation takes milliseconds.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from tirlens.hardware.spec import Device
 from tirlens.model import Workload, analyze, workload_of
 from tirlens.model.gpu.mapping.array_mappings import map_array_accesses
 from tirlens.model.gpu.memory.global_accesses import GlobalAccess
 from tirlens.model.report import Advice, KernelReport
-from tirlens.model.tree.node import StatementCost, leaves_of
-from tirlens.model.tree.thread_mapping import ThreadMapping
+from tirlens.model.tree.node import Leaf, leaves_of
+from tirlens.model.tree.thread_mapping import MemoryRequest, ThreadMapping
 from tirlens_worker.facts import Buffer, KernelFacts, Loop, Span, Statement
 
 #: Savings below this share of the kernel's time are within the model's noise and not shown.
 NOTICEABLE = 0.03
+
+
+#: Statements, each with the request of each of its accesses; None where it has none.
+Requests: TypeAlias = tuple[tuple[Leaf, tuple[MemoryRequest | None, ...]], ...]
+
+
+def _requests(workload: Workload | None) -> Requests:
+    if workload is None:
+        return ()
+    instructions = workload.instructions
+    return tuple((leaf, instructions[leaf].mapping.requests) for leaf in leaves_of(workload.tree))
 
 
 @dataclass(frozen=True)
@@ -52,33 +64,30 @@ class Question:
         return self.workload or workload_of(self.facts, self.bindings)
 
     @cached_property
-    def leaves(self) -> tuple[StatementCost, ...]:
-        """The statements with their memory requests; empty where the facts have no counts."""
-        return self._leaves(self._workload)
+    def requests(self) -> Requests:
+        """The memory requests of each statement; empty where the facts have no counts."""
+        return _requests(self._of_device(self._workload))
 
-    def leaves_of(self, facts: KernelFacts) -> tuple[StatementCost, ...]:
+    def requests_of(self, facts: KernelFacts) -> Requests:
         """The same of changed facts."""
-        workload = workload_of(facts, self.bindings)
-        return self._leaves(workload)
+        return _requests(self._of_device(workload_of(facts, self.bindings)))
 
-    def global_accesses(self) -> tuple[GlobalAccess, ...]:
+    @property
+    def global_accesses(self) -> Sequence[GlobalAccess]:
         """The accesses to global memory with their distinct bytes; empty without counts."""
-        if self._workload is None:
-            return ()
-        workload = self._workload.with_warps_of(self.device.limits.warp_size)
-        return tuple(workload.global_accesses.for_leaves(self.leaves))
+        workload = self._of_device(self._workload)
+        return () if workload is None else workload.global_accesses
 
-    def _leaves(self, workload: Workload | None) -> tuple[StatementCost, ...]:
-        if workload is None:
-            return ()
-        return tuple(leaves_of(workload.with_warps_of(self.device.limits.warp_size).tree))
+    def _of_device(self, workload: Workload | None) -> Workload | None:
+        """The workload with the warps of the device."""
+        return workload and workload.with_warps_of(self.device.limits.warp_size)
 
     def mappings_of(self, array: Buffer) -> tuple[ThreadMapping, ...] | None:
         """The thread mappings of the statements that access `array`, in whichever shape it has.
 
         None where the facts have no counts.
         """
-        known = self._workload
+        known = self._of_device(self._workload)
         if known is None:
             return None
         return map_array_accesses(

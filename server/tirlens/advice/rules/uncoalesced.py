@@ -93,7 +93,7 @@ def check(question: Question) -> Iterator[Advice]:
     buffers = {buffer.id: buffer for buffer in question.facts.buffers}
     distant = [
         one
-        for one in distant_accesses(question.leaves, buffers)
+        for one in distant_accesses(question.requests, buffers)
         if question.can_save(one.statement)
     ]
     if not distant:
@@ -148,7 +148,7 @@ def _best_order(question: Question, distant: list[DistantAccess]) -> _Option | N
 
 def _excess_bytes(question: Question, facts: KernelFacts) -> float:
     buffers = {buffer.id: buffer for buffer in facts.buffers}
-    found = distant_accesses(question.leaves_of(facts), buffers)
+    found = distant_accesses(question.requests_of(facts), buffers)
     return sum(one.excess_bytes for one in found)
 
 
@@ -211,6 +211,6 @@ def _lanes_last(question: Question, distant: DistantAccess) -> _Layout | None:
 def _ranges(question: Question) -> dict[str, Interval]:
     """The values of the variables of the kernel's loops."""
     found: dict[str, Interval] = {}
-    for leaf in question.leaves:
+    for leaf, _ in question.requests:
         found.update(leaf.context.ranges)
     return found

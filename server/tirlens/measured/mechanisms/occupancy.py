@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tirlens.measured.mechanisms.mechanism import Mechanism, Question, disagreement
-from tirlens.model.gpu.block.occupancy import BlockResources, occupancy
+from tirlens.model.gpu.occupancy.occupancy import BlockResources, occupancy
 from tirlens.quantity_text import bytes_, percent
 
 REGISTERS = ("launch__registers_per_thread", "registers_per_thread")
