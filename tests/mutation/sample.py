@@ -160,6 +160,8 @@ def main() -> int:
                 shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, copy / name)
+        if any(_fails(suite, copy) for suite in SUITES):
+            raise SystemExit("the tests fail without a mutant")
         for mutant in sampled(arguments.count, arguments.seed, arguments.room or list(ROOMS)):
             if str(mutant) in accepted:
                 continue
