@@ -216,7 +216,7 @@ def write(out: TextIO, report: MeasuredChangeReport, kind: str, color: bool | No
     elif kind == "markdown":
         out.write(_markdown(report))
     elif kind == "html":
-        out.write(comparison_document(report.comparison, report.notes))
+        out.write(comparison_document(report.comparison, tuple(report.notes)))
     else:
         _print_table(console(out, color), report)
         if kind == "github":

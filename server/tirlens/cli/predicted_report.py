@@ -28,7 +28,7 @@ def report_of(reports: Sequence[FileReport], arguments: argparse.Namespace) -> M
         if selected.first <= row.number and (selected.last is None or row.number <= selected.last)
     )
     devices = {row.operation.device for row in rows}
-    return MeasuredReport((), rows, _MUTED_SHARE, has_devices_apart=len(devices) > 1)
+    return MeasuredReport((), rows, rows, _MUTED_SHARE, has_devices_apart=len(devices) > 1)
 
 
 def write(report: MeasuredReport, arguments: argparse.Namespace, file: TextIO) -> None:

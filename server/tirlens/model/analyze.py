@@ -204,7 +204,12 @@ def _analyze_gpu_kernel(
     notes = (*unsupported, *required, *loops, *contention, *lost)
     report = report.replace(caveats=(*report.caveats, *notes))
     report = add_traffic(
-        report, workload.counted.footprint, costs.traffic, sum(map(costs.l2_bytes, leaves)), device
+        report,
+        workload.counted.footprint,
+        leaves,
+        costs.traffic,
+        sum(map(costs.l2_bytes, leaves)),
+        device,
     )
     report = add_gpu_launch(report, kernel.launch, device)
     timed = kernel.block_time, kernel.time
@@ -224,6 +229,7 @@ def _analyze_cpu_kernel(
     report = add_traffic(
         report,
         workload.counted.footprint,
+        times.costs.leaves,
         times.costs.traffic,
         sum(map(times.costs.l2_bytes, times.costs.leaves)),
         device,
@@ -245,7 +251,14 @@ def _bound_unscheduled_kernel(
     moved = move_bytes(workload, compiled, launch, device)
     limit = None if footprint is None else footprint.bytes
     traffic = limit_to_compulsory_bytes(moved.traffic, limit)
-    report = add_traffic(report, footprint, traffic, sum(one.l2_bytes for one in traffic), device)
+    report = add_traffic(
+        report,
+        footprint,
+        leaves_of(workload.tree),
+        traffic,
+        sum(one.l2_bytes for one in traffic),
+        device,
+    )
     least = None if footprint is None else footprint.least_bytes
     return report_lower_bound(report, device, workload.tree, traffic, least)
 

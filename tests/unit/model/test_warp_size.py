@@ -9,8 +9,9 @@ import pytest
 from support.kernels import launched
 from tirlens.hardware import load
 from tirlens.model import analyze, workload_of
-from tirlens.model.gpu.memory.atomic_contention import add_atomic_demand
-from tirlens.model.tree.node import StatementCost, leaves_of
+from tirlens.model.gpu.memory.atomic_contention import atomic_demand
+from tirlens.model.tree.node import leaves_of
+from tirlens.model.workload import Workload
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -53,10 +54,10 @@ def time_s(facts: KernelFacts, device: str) -> float:
     return found
 
 
-def leaves(facts: KernelFacts, device: str) -> list[StatementCost]:
+def on_device(facts: KernelFacts, device: str) -> Workload:
     workload = workload_of(facts)
     assert workload is not None
-    return list(leaves_of(workload.with_warps_of(load(device).limits.warp_size).tree))
+    return workload.with_warps_of(load(device).limits.warp_size)
 
 
 @pytest.mark.parametrize(
@@ -91,8 +92,8 @@ def test_the_lanes_of_a_partial_warp() -> None:
         return replace(node, body=(replace(block, extent=96),))
 
     small = replace(small, body=tuple(map(threads_96, small.body)))
-    assert {leaf.lanes for leaf in leaves(small, "mi300x")} == {48}
-    assert {leaf.lanes for leaf in leaves(small, "h100-sxm")} == {32}
+    assert {leaf.lanes for leaf in leaves_of(on_device(small, "mi300x").tree)} == {48}
+    assert {leaf.lanes for leaf in leaves_of(on_device(small, "h100-sxm").tree)} == {32}
 
 
 @pytest.mark.parametrize(
@@ -108,8 +109,8 @@ def test_the_sectors_of_a_request(index: Expr, sectors_of_64: int, sectors_of_32
     copy = Store("y = x", (), (Access("x", "read", (index,)), Access("y", "write", (ELEMENT,))))
     facts = launched((copy,), BUFFERS, blocks=64, threads=256)
     for device, sectors in (("mi210", sectors_of_64), ("h100-sxm", sectors_of_32)):
-        (leaf,) = leaves(facts, device)
-        request, stored = leaf.mapping.requests
+        (row,) = on_device(facts, device).instructions
+        request, stored = row.mapping.requests
         assert request is not None and stored is not None
         assert request.sectors == sectors
         lanes = load(device).limits.warp_size
@@ -125,8 +126,8 @@ def test_the_lanes_of_a_tile() -> None:
     )
     facts = launched((Loop("parallel", "i", 0, 1024, (copy,)),), BUFFERS, blocks=64, threads=256)
     for device in ("mi300x", "h100-sxm"):
-        (leaf,) = leaves(facts, device)
-        (request, _) = leaf.mapping.requests
+        (row,) = on_device(facts, device).instructions
+        (request, _) = row.mapping.requests
         assert request is not None
         assert request.sectors == request.lanes == load(device).limits.warp_size
 
@@ -141,13 +142,7 @@ def test_the_passes_of_atomics() -> None:
     facts = launched((update,), BUFFERS, blocks=64, threads=256)
     passes: dict[str, float] = {}
     for name in ("mi300x", "h100-sxm"):
-        workload, device = workload_of(facts), load(name)
-        assert workload is not None
-        workload = workload.with_warps_of(device.limits.warp_size)
-        (leaf,) = add_atomic_demand(
-            leaves_of(workload.tree),
-            workload.global_accesses.for_leaves(leaves_of(workload.tree)),
-            device,
-        )
-        passes[name] = leaf.atomics.passes
+        workload = on_device(facts, name)
+        (demand,) = atomic_demand(workload.instructions, workload.global_accesses, load(name))
+        passes[name] = demand.passes
     assert passes["mi300x"] == passes["h100-sxm"] == 64 * 256

@@ -96,7 +96,7 @@ def _lone_updates(question: Question) -> Iterator[tuple[Statement, str]]:
         for access in statement.accesses
         if access.mode != "read"
     )
-    for entry in question.global_accesses():
+    for entry in question.global_accesses:
         is_known = entry.address is not None and not entry.has_data_offset
         is_known = is_known and not entry.offset_loads and entry.buffer.alias_of is None
         if entry.access.mode != "atomic" or not is_known or changing[entry.buffer.id] > 1:

@@ -58,6 +58,7 @@ def add_counts(
 def add_traffic(
     report: KernelReport,
     footprint: Footprint | None,
+    leaves: Sequence[Leaf],
     traffic: Iterable[Traffic],
     l2_bytes: float,
     device: Device,
@@ -91,7 +92,7 @@ def add_traffic(
 
 
 def _main_peak(
-    report: KernelReport, leaves: Sequence[StatementCost], device: Device
+    report: KernelReport, leaves: Sequence[Leaf], device: Device
 ) -> tuple[int, float] | None:
     """The kernel's main operations of one class, and their peak per second; None: not known.
 
@@ -258,7 +259,7 @@ def _add_known_time(
         # No measured time is below the least time at the data sheet's rates. The rates of a
         # calibrated CPU are measurements, which others may pass.
         low = max(low, min(report.roofline_time_s or 0.0, seconds))
-    main = _main_peak(report, leaves_of(items), device)
+    main = _main_peak(report, costs.leaves, device)
     flop = report.flop or 0
     traffic = report.dram_bytes.total
     per_s = flop / seconds if seconds else None
