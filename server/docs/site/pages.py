@@ -25,9 +25,11 @@ RULES = {
 LEVELS = {"dram": "DRAM", "llc": "last-level cache", "l2": "L2"}
 # The folders of the model, in the order of its stages.
 STAGES = {
+    "counting": "Counting",
     "tree": "Data that stages share",
     "gpu.mapping": "Thread mapping",
     "gpu.compiler": "GPU compiler",
+    "gpu.occupancy": "Occupancy",
     "gpu.memory": "Memory hierarchy",
     "gpu.units": "Units of the GPU",
     "gpu.block": "Block",
