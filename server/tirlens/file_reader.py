@@ -52,7 +52,7 @@ def read_bytes(
     """
 
     def read() -> bytes:
-        with _regular_file(path) as file:
+        with open_regular(path) as file:
             content = file.read(most_bytes + 1)
         if len(content) > most_bytes:
             raise FileRefusedError(errno.EFBIG, f"is larger than {_size(most_bytes)}", str(path))
@@ -84,7 +84,7 @@ def digest_of(path: Path, most_bytes: int, limit_s: float = DEADLINE_S) -> str:
 
     def read() -> str:
         digest, left_bytes = hashlib.sha256(), most_bytes
-        with _regular_file(path) as file:
+        with open_regular(path) as file:
             while piece := file.read(_PIECE_BYTES):
                 left_bytes -= len(piece)
                 if left_bytes < 0:
@@ -133,7 +133,16 @@ def within(limit_s: float, read: Callable[[], _Value], path: str) -> _Value:
 
 
 @contextmanager
-def _regular_file(path: Path) -> Generator[BinaryIO, None, None]:
+def open_regular(path: Path) -> Generator[BinaryIO, None, None]:
+    """A file of any size as a stream, for a command that its user can end.
+
+    Raises
+    ------
+    FileRefusedError
+        It is no regular file.
+    OSError
+        It cannot be read.
+    """
     # Before it is opened: to open a device can have effects.
     _check_regular(path, path.stat())
     with open(path, "rb", opener=_open_without_waiting) as file:

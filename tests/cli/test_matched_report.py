@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from tirlens.cli import execute_here
+from tirlens.cli.measured.recording import entries_of_traces
+from tirlens.cli.measured.workspace_matches import WorkspaceMatches, match_workspace
 from tirlens.cli.option_parser import parse
-from tirlens.cli.recording import entries_of_traces
-from tirlens.cli.workspace_matches import WorkspaceMatches, match_workspace
-from tirlens.measured.performance import Performance
+from tirlens.measured.matching.stored_times import read_stored
+from tirlens.measured.performance.rates import Performance
+from tirlens.measured.performance.report import MeasuredReport
+from tirlens.measured.reading.trace import Trace
 from tirlens.measured.records import MeasuredDevice, Operation, Position
-from tirlens.measured.report import MeasuredReport
-from tirlens.measured.stored_times import read_stored
-from tirlens.measured.trace import Trace
 
 pytestmark = pytest.mark.slow
 KERNELS = """

@@ -18,7 +18,7 @@ from tirlens.cli import counters, main
 from tirlens.cli.errors import UsageError
 from tirlens.cli.measure import sweep_calls
 from tirlens.cli.measured_table import COLUMNS, append, check
-from tirlens.measured.stored_times import read_stored
+from tirlens.measured.matching.stored_times import read_stored
 
 NCU = (Path(__file__).parent / "data" / "ncu.csv").read_text(encoding="utf-8")
 SERVER = Path(__file__).parents[2] / "server"

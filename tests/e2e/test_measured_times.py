@@ -11,7 +11,7 @@ import pytest
 from support.robust import kernel, until
 from support.rpc import Client
 from tirlens import source
-from tirlens.measured.stored_times import StoredTime, store
+from tirlens.measured.matching.stored_times import StoredTime, store
 from tirlens.source.digest import KernelDigests
 
 pytestmark = pytest.mark.slow

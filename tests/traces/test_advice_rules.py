@@ -22,7 +22,7 @@ from tirlens.cli import main
 from tirlens.hardware import Device, load
 from tirlens.measured.advice import MeasuredAdvice, advice_for, rules
 from tirlens.measured.advice.fidelity_need import needed_fidelity
-from tirlens.measured.performance import BOUND_FRACTION, Performance
+from tirlens.measured.performance.rates import BOUND_FRACTION, Performance
 from tirlens.measured.records import Operation, Position, Tensor
 
 SECTIONS = [

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tirlens.measured.reader import reader_of
+from tirlens.measured.reading.reader import reader_of
+from tirlens.measured.reading.trace_file import open_trace
 from tirlens.measured.records import (
     MeasuredDevice,
     Operation,
@@ -18,7 +19,6 @@ from tirlens.measured.records import (
     Signpost,
     Tensor,
 )
-from tirlens.measured.trace_file import open_trace
 
 SAMPLES = Path(__file__).parent / "samples"
 KERNEL = {"ph": "X", "cat": "kernel", "name": "k", "ts": 10, "dur": 2}

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from tirlens.measured.comparison import Comparison, TooLongError, compare
 from tirlens.measured.records import MeasuredDevice, Operation, Position, Tensor
-from tirlens.measured.runs import Run, run_of
+from tirlens.measured.runs.comparison import Comparison, TooLongError, compare
+from tirlens.measured.runs.run import Run, run_of
 
 
 def operation(name: str, time_s: float | None = 1e-5, **fields: object) -> Operation:

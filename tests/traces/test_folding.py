@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tirlens.measured import folding
-from tirlens.measured.folding import Folding
+from tirlens.measured.performance.sections import SectionChoice, choose_section
+from tirlens.measured.reading import folding
+from tirlens.measured.reading.folding import Folding
+from tirlens.measured.reading.trace import Trace
 from tirlens.measured.records import Operation, Position, Problem, Signpost
-from tirlens.measured.sections import SectionChoice, choose_section
-from tirlens.measured.trace import Trace
 
 NAMES = "abc"
 

@@ -20,9 +20,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tirlens.measured.reader import all_readers, find_reader
+from tirlens.measured.reading.reader import all_readers, find_reader
+from tirlens.measured.reading.trace_file import TraceError, open_trace
 from tirlens.measured.records import Operation, Problem, Record
-from tirlens.measured.trace_file import TraceError, open_trace
 
 FOLDER = Path(__file__).parent / "samples"
 SAMPLES = sorted(path for path in FOLDER.iterdir() if path.name != "README.md")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tirlens.measured import json_window
-from tirlens.measured.json_window import JsonWindow, MalformedValueError
-from tirlens.measured.trace_file import TraceError
+from tirlens.measured.reading import json_window
+from tirlens.measured.reading.json_window import JsonWindow, MalformedValueError
+from tirlens.measured.reading.trace_file import TraceError
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.measured.merging import execute_the_same, merge
+from tirlens.measured.performance.merging import execute_the_same, merge
 from tirlens.measured.records import Operation, OperationKind, Position
 
 

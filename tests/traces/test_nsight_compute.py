@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from support.nsight_report import block, entry, field, report, result
-from tirlens.measured.nsight_compute import metric_name, unit_factor
-from tirlens.measured.reader import find_reader, reader_of
+from tirlens.measured.reading.nsight_compute import metric_name, unit_factor
+from tirlens.measured.reading.reader import find_reader, reader_of
+from tirlens.measured.reading.trace_file import TraceError, open_trace
 from tirlens.measured.records import MeasuredDevice, Operation, Problem, Record, SourceLine
-from tirlens.measured.trace_file import TraceError, open_trace
 
 SAMPLES = Path(__file__).parent / "samples"
 DETAILS = (

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tirlens.measured.reader import find_reader, reader_of
+from tirlens.measured.reading.reader import find_reader, reader_of
+from tirlens.measured.reading.trace_file import open_trace
 from tirlens.measured.records import MeasuredDevice, Operation, Problem, Record, Signpost
-from tirlens.measured.trace_file import open_trace
 
 SAMPLES = Path(__file__).parent / "samples"
 KERNELS = "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name"

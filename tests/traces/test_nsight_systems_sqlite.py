@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from support.nsight_export import COLUMNS, PROCESS, kernel, write_export
-from tirlens.measured.reader import find_reader, reader_of
+from tirlens.measured.reading.reader import find_reader, reader_of
+from tirlens.measured.reading.trace_file import TraceError, open_trace
 from tirlens.measured.records import MeasuredDevice, Operation, Problem, Record, Signpost
-from tirlens.measured.trace_file import TraceError, open_trace
 
 SAMPLES = Path(__file__).parent / "samples"
 THREAD = PROCESS + 5

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tirlens.hardware import load
-from tirlens.measured.peaks import Peaks, device_of, peaks_of
-from tirlens.measured.performance import performance, performances, with_shares
+from tirlens.measured.performance.peaks import Peaks, device_of, peaks_of
+from tirlens.measured.performance.rates import performance, performances, with_shares
+from tirlens.measured.performance.stacking import stack
 from tirlens.measured.records import MeasuredDevice, Operation, OperationKind, Position, Tensor
-from tirlens.measured.stacking import stack
 
 PEAKS = Peaks(dram_bytes_per_s=100.0, flop_per_s=1000.0)
 

@@ -13,8 +13,8 @@ import pytest
 from support.kernels import gemm, scale
 from tirlens.cli import main
 from tirlens.hardware import load
-from tirlens.measured.performance import BOUND_FRACTION
-from tirlens.measured.predicted import predicted_rows
+from tirlens.measured.performance.predicted import predicted_rows
+from tirlens.measured.performance.rates import BOUND_FRACTION
 from tirlens.model import analyze
 from tirlens.model.report import KernelReport
 

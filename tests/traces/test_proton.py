@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tirlens.measured.reader import reader_of
+from tirlens.measured.reading.reader import reader_of
+from tirlens.measured.reading.trace_file import TraceError, open_trace
 from tirlens.measured.records import MeasuredDevice, Operation, Problem, Record
-from tirlens.measured.trace_file import TraceError, open_trace
 
 SAMPLES = Path(__file__).parent / "samples"
 

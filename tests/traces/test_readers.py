@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tirlens.measured.reader import all_readers, find_reader, reader_of
+from tirlens.measured.reading.reader import all_readers, find_reader, reader_of
+from tirlens.measured.reading.trace_file import TraceError, open_trace
 from tirlens.measured.records import Operation, Problem
-from tirlens.measured.trace_file import TraceError, open_trace
 
 SAMPLES = sorted(
     path for path in (Path(__file__).parent / "samples").iterdir() if path.name != "README.md"

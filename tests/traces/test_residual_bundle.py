@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tirlens.hardware import load
-from tirlens.measured.anonymous_facts import Anonymiser
-from tirlens.measured.residual_bundle import (
+from tirlens.measured.bundle.anonymous_facts import Anonymiser
+from tirlens.measured.bundle.residual_bundle import (
     BundledKernel,
     BundleError,
     Measurement,

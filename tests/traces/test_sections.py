@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tirlens.measured.performance.sections import (
+    Section,
+    SectionChoice,
+    SectionError,
+    choose_section,
+)
+from tirlens.measured.reading.trace import Trace
 from tirlens.measured.records import Operation, Position, Signpost
-from tirlens.measured.sections import Section, SectionChoice, SectionError, choose_section
-from tirlens.measured.trace import Trace
 
 
 def trace(*records: Operation | Signpost) -> Trace:

@@ -7,7 +7,7 @@ import statistics
 
 import pytest
 
-from tirlens.measured.significance import (
+from tirlens.measured.runs.significance import (
     CHANCE,
     Sample,
     is_beyond_spread,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tirlens.cli import execute_here
+from tirlens.measured.performance.source_lines import samples_by_line
 from tirlens.measured.records import Position, SourceLine
-from tirlens.measured.source_lines import samples_by_line
 
 SAMPLES = Path(__file__).parent / "samples"
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirlens.measured.stored_times import (
+from tirlens.measured.matching.stored_times import (
     StoredTime,
     StoredTimesError,
     latest,

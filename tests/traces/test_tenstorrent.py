@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tirlens.measured.performance.tensix import setting
 from tirlens.measured.readers.tenstorrent import READER
+from tirlens.measured.reading.trace_file import open_trace
 from tirlens.measured.records import MeasuredDevice, Operation, Problem, Record, Signpost
-from tirlens.measured.tensix import setting
-from tirlens.measured.trace_file import open_trace
 
 TENSORS = ("INPUT_0", "INPUT_1", "OUTPUT_0")
 SIZES = [f"{name}_{axis}" for name in TENSORS for axis in "WZYX"]

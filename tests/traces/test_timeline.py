@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from tirlens.measured.categories import category_of
+from tirlens.measured.performance.categories import category_of
 from tirlens.measured.records import Operation, Position
 from tirlens.measured.timeline import Step, step_of
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tirlens.measured.reader import reader_of
+from tirlens.measured.reading.reader import reader_of
+from tirlens.measured.reading.trace_file import open_trace
 from tirlens.measured.records import Operation, Problem, Record, Tensor
-from tirlens.measured.trace_file import open_trace
 
 SAMPLES = Path(__file__).parent / "samples"
 

@@ -18,10 +18,10 @@ from tirlens.ide.measured_page import (
     operation_table,
 )
 from tirlens.ide.measured_page.roofline_data import MeasuredPoint
-from tirlens.measured.comparison import compare
-from tirlens.measured.performance import Performance
+from tirlens.measured.performance.rates import Performance
 from tirlens.measured.records import Operation, Position
-from tirlens.measured.runs import run_of
+from tirlens.measured.runs.comparison import compare
+from tirlens.measured.runs.run import run_of
 from tirlens.measured.timeline import step_of
 from vscode.cache import run
 from vscode.code_server import CLIENT

@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tirlens import array_words
-from tirlens.cli import base_comparison, file_analysis, measured_comparison, outcome
+from tirlens.cli import base_comparison, file_analysis, outcome
 from tirlens.cli.errors import UsageError
+from tirlens.cli.measured import comparison as measured_comparison
 from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.variants import Variant, variants_json
 from tirlens.ide import labels

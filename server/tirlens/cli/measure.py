@@ -18,9 +18,9 @@ from tirlens import pipeline, source
 from tirlens.cli import counters, file_analysis, outcome
 from tirlens.cli.errors import UsageError
 from tirlens.cli.file_text import FileText, read_file
+from tirlens.cli.measured.recording import entry_of_run, recorder
 from tirlens.cli.measured_table import COLUMNS, Measurement, append, check, row
 from tirlens.cli.output import console, progress, stream, write_json
-from tirlens.cli.recording import entry_of_run, recorder
 from tirlens.file_reader import read_text
 from tirlens.hardware import for_target
 from tirlens.hardware.detect import FoundGpu, identify

@@ -13,17 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tirlens import pipeline
-from tirlens.cli import (
-    file_analysis,
-    html_report,
-    measured_report,
-    outcome,
-    predicted_report,
-    table,
-)
+from tirlens.cli import file_analysis, html_report, outcome, table
 from tirlens.cli.analyze import apply_min_percentage, print_device_overrides
 from tirlens.cli.captured_files import other_operations, take_captures
 from tirlens.cli.columns import fitting_columns
+from tirlens.cli.measured import predicted_report
+from tirlens.cli.measured import report as measured_report
 from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.rows import Selection, selection
 from tirlens.cli.step_table import print_step

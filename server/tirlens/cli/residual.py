@@ -8,23 +8,21 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tirlens.cli import residual_table
 from tirlens.cli.errors import UsageError
-from tirlens.cli.measured_report import print_problems, read_traces
-from tirlens.cli.measured_selection import select
+from tirlens.cli.measured import residual_table
+from tirlens.cli.measured.report import print_problems, read_traces
+from tirlens.cli.measured.residual_questions import question_for
+from tirlens.cli.measured.residual_table import ResidualRow
+from tirlens.cli.measured.selection import select
+from tirlens.cli.measured.trace_reading import traces_of
+from tirlens.cli.measured.workspace_matches import WorkspaceMatches, match_workspace
 from tirlens.cli.outcome import print_note
 from tirlens.cli.output import stream
-from tirlens.cli.residual_questions import question_for
-from tirlens.cli.residual_table import ResidualRow
-from tirlens.cli.trace_reading import traces_of
-from tirlens.cli.workspace_matches import WorkspaceMatches, match_workspace
-from tirlens.file_reader import read_text
+from tirlens.file_reader import open_regular, read_text
 from tirlens.ide import labels
 from tirlens.ide.escaping import visible
-from tirlens.measured.anonymous_facts import Anonymiser
-from tirlens.measured.groups import Group
-from tirlens.measured.mechanisms import Question, explain_missing, find_mechanisms
-from tirlens.measured.residual_bundle import (
+from tirlens.measured.bundle.anonymous_facts import Anonymiser
+from tirlens.measured.bundle.residual_bundle import (
     KEY,
     BundledKernel,
     BundleError,
@@ -33,8 +31,10 @@ from tirlens.measured.residual_bundle import (
     bundle_text,
     read_bundle,
 )
-from tirlens.measured.residuals import Residual, band_position
-from tirlens.measured.trace import Trace
+from tirlens.measured.groups import Group
+from tirlens.measured.matching.residuals import Residual, band_position
+from tirlens.measured.mechanisms import Question, explain_missing, find_mechanisms
+from tirlens.measured.reading.trace import Trace
 from tirlens.pipeline import Options
 from tirlens_worker.facts import KernelFacts
 
@@ -86,7 +86,7 @@ def _execute_on_bundle(arguments: argparse.Namespace) -> int:
 
 def _is_bundle(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return f'"{KEY}"'.encode() in file.read(_HEAD_BYTES)
     except OSError:
         return False

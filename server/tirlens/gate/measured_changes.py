@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tirlens.gate.growth_limits import Limits
-from tirlens.measured.comparison import LEAST_DIFFERENCE, Comparison, OperationChange
+from tirlens.measured.runs.comparison import LEAST_DIFFERENCE, Comparison, OperationChange
 
 MeasuredVerdict = Literal[
     "slower", "more-dram", "other-device", "no-baseline", "other-work", "no-time",

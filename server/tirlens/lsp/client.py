@@ -12,7 +12,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from tirlens.captured.names import PATTERN
-from tirlens.measured.stored_names import FILE_NAME
+from tirlens.measured.matching.stored_names import FILE_NAME
 
 if TYPE_CHECKING:
     from tirlens.ide.document_text import Encoding

@@ -19,7 +19,7 @@ from itertools import repeat
 from pathlib import PurePath
 from typing import Literal, TypeAlias
 
-from tirlens.measured.categories import CATEGORIES, Category, category_of
+from tirlens.measured.performance.categories import CATEGORIES, Category, category_of
 from tirlens.measured.records import Operation
 
 #: ``trace``: operations are where the trace says; ``order``: one after the other in the order of

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tirlens.measured.stored_times import (
+from tirlens.measured.matching.stored_times import (
     StoredTime,
     StoredTimesError,
     read_stored,

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tirlens.captured.names import is_capture
-from tirlens.measured.stored_names import is_stored
+from tirlens.measured.matching.stored_names import is_stored
 from tirlens.session.analyses import Analyses
 from tirlens.session.baselines import Pins
 from tirlens.session.document import Document

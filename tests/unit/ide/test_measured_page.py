@@ -29,7 +29,7 @@ from tirlens.ide.measured_page.table_data import (
     table_data,
 )
 from tirlens.ide.measured_page.timeline_data import MOST_SEGMENTS, timeline_data
-from tirlens.measured.performance import Performance
+from tirlens.measured.performance.rates import Performance
 from tirlens.measured.records import Operation, Position
 from tirlens.measured.timeline import step_of
 

@@ -18,8 +18,8 @@ from tirlens.ide.measured_page.table_data import (
 )
 from tirlens.ide.report_page.axes import fraction
 from tirlens.ide.report_page.breakdown_data import time_change
-from tirlens.measured.categories import CATEGORIES, Category, category_of
-from tirlens.measured.comparison import Comparison, OperationChange, Side
+from tirlens.measured.performance.categories import CATEGORIES, Category, category_of
+from tirlens.measured.runs.comparison import Comparison, OperationChange, Side
 from tirlens.version import __version__
 
 _MOST_BARS = 24

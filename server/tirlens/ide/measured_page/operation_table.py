@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from tirlens.ide import labels
 from tirlens.ide.measured_page.table_data import MOST_ROWS, Cell, Column, TableView, share_cell
-from tirlens.measured.categories import category_of
-from tirlens.measured.performance import Performance
+from tirlens.measured.performance.categories import category_of
+from tirlens.measured.performance.rates import Performance
 
 _Figure: TypeAlias = Callable[[Performance], tuple[float | None, str]]
 

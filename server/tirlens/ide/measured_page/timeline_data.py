@@ -9,7 +9,7 @@ from typing import Any
 from tirlens.ide import labels
 from tirlens.ide.measured_page.table_data import displayed_name, short_name
 from tirlens.ide.report_page.axes import fraction
-from tirlens.measured.categories import CATEGORIES, Category
+from tirlens.measured.performance.categories import CATEGORIES, Category
 from tirlens.measured.timeline import Gap, Lane, Step
 
 #: Segments of all lanes together; of more, neighbours that are short are drawn as one.

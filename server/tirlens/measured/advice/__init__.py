@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from tirlens.hardware import Device
 from tirlens.measured.advice import rules
 from tirlens.measured.advice.question import MeasuredAdvice, Question, Rule, question_of
-from tirlens.measured.performance import Performance
+from tirlens.measured.performance.rates import Performance
 from tirlens.measured.records import Operation
 
 __all__ = ["MeasuredAdvice", "Question", "advice_for"]

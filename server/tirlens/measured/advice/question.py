@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from tirlens.hardware import Device
-from tirlens.measured.performance import Performance, occupied_time_s
+from tirlens.measured.performance.rates import Performance, occupied_time_s
 from tirlens.measured.records import Operation, Tensor
 
 Unit: TypeAlias = Literal["s", "B", "share", ""]

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from tirlens.hardware import Device
 from tirlens.measured.groups import Group
+from tirlens.measured.matching.residuals import Residual
 from tirlens.measured.mechanisms.dram_traffic import BOTH
 from tirlens.measured.mechanisms.mechanism import Question
-from tirlens.measured.residuals import Residual
 
 
 def question_of(residual: Residual, device: Device) -> Question | None:

@@ -1,1 +1,1 @@
-"""The formats of traces, a module for each; `tirlens.measured.reader` discovers them."""
+"""The formats of traces, a module for each; `tirlens.measured.reading.reader` discovers them."""

@@ -16,9 +16,10 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, cast
 
-from tirlens.measured.event_spool import EventSpool, HostOperation, Section, Work
-from tirlens.measured.json_window import JsonWindow, MalformedValueError
-from tirlens.measured.numbers import number_of
+from tirlens.measured.reading.event_spool import EventSpool, HostOperation, Section, Work
+from tirlens.measured.reading.json_window import JsonWindow, MalformedValueError
+from tirlens.measured.reading.numbers import number_of
+from tirlens.measured.reading.trace_file import TraceError, TraceFile
 from tirlens.measured.records import (
     MeasuredDevice,
     Operation,
@@ -29,7 +30,6 @@ from tirlens.measured.records import (
     Signpost,
     Tensor,
 )
-from tirlens.measured.trace_file import TraceError, TraceFile
 
 _EVENT_ARRAY = re.compile(r'\s*\[\s*\{[^{}]*"ph"\s*:')
 _OBJECT = re.compile(r"\s*\{")

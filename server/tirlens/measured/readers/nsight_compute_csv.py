@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tirlens.measured.csv_rows import csv_rows, fields_of
-from tirlens.measured.nsight_compute import Profile, devices_once, metric_name, unit_factor
-from tirlens.measured.numbers import count_of, number_of
+from tirlens.measured.reading.csv_rows import csv_rows, fields_of
+from tirlens.measured.reading.nsight_compute import Profile, devices_once, metric_name, unit_factor
+from tirlens.measured.reading.numbers import count_of, number_of
+from tirlens.measured.reading.trace_file import TraceFile
 from tirlens.measured.records import MeasuredDevice, Position, Problem, Record, SourceLine
-from tirlens.measured.trace_file import TraceFile
 
 Page: TypeAlias = Literal["details", "summary", "raw", "source"]
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BufferedReader
 
-from tirlens.measured import protobuf
-from tirlens.measured.nsight_compute import Profile, devices_once
+from tirlens.measured.reading import protobuf
+from tirlens.measured.reading.nsight_compute import Profile, devices_once
+from tirlens.measured.reading.trace_file import TraceError, TraceFile
 from tirlens.measured.records import MeasuredDevice, Position, Problem, Record
-from tirlens.measured.trace_file import TraceError, TraceFile
 
 _MAGIC = b"NVR\0"
 # The frame of Zstandard (RFC 8878) that holds the reports with the suffix .ncu-repz.

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from tirlens.measured.csv_rows import csv_rows, fields_of, lines_of
-from tirlens.measured.cuda_names import device_of, kind_of_kernel
-from tirlens.measured.numbers import number_of, seconds_of
+from tirlens.measured.reading.csv_rows import csv_rows, fields_of, lines_of
+from tirlens.measured.reading.cuda_names import device_of, kind_of_kernel
+from tirlens.measured.reading.numbers import number_of, seconds_of
+from tirlens.measured.reading.trace_file import TraceFile
 from tirlens.measured.records import Operation, OperationKind, Position, Problem, Record, Signpost
-from tirlens.measured.trace_file import TraceFile
 
 _COLUMN = re.compile(r"\s*(.*?)\s*(?:\(([^()]*)\))?\s*$")
 _PROCESSING = re.compile(r"Processing \[(.*?)\] with \[")

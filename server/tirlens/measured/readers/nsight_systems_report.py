@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tirlens.measured.reading.trace_file import TraceError, TraceFile
 from tirlens.measured.records import Record
-from tirlens.measured.trace_file import TraceError, TraceFile
 
 # The beginning of .nsys-rep, and of .qdrep before version 2021.4.
 _MAGIC = b"NVIDIA Tegra Profiler Report"

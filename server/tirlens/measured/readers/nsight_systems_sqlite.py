@@ -15,7 +15,8 @@ from functools import lru_cache, partial
 from typing import TypeAlias
 from urllib.parse import quote
 
-from tirlens.measured.cuda_names import kind_of_kernel
+from tirlens.measured.reading.cuda_names import kind_of_kernel
+from tirlens.measured.reading.trace_file import TraceError, TraceFile
 from tirlens.measured.records import (
     MeasuredDevice,
     Operation,
@@ -25,7 +26,6 @@ from tirlens.measured.records import (
     Record,
     Signpost,
 )
-from tirlens.measured.trace_file import TraceError, TraceFile
 
 _CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
 _GPUS = "TARGET_INFO_GPU"

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from tirlens.measured.numbers import number_of, seconds_of
+from tirlens.measured.reading.numbers import number_of, seconds_of
+from tirlens.measured.reading.trace_file import TraceError, TraceFile
 from tirlens.measured.records import MeasuredDevice, Operation, Position, Problem, Record
-from tirlens.measured.trace_file import TraceError, TraceFile
 
 # A tree is read as a whole, because its scopes are named behind what is inside them.
 _LONGEST_BYTES = 64 << 20

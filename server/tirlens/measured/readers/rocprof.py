@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from tirlens.measured.csv_rows import csv_rows, fields_of
-from tirlens.measured.numbers import number_of, seconds_of
+from tirlens.measured.reading.csv_rows import csv_rows, fields_of
+from tirlens.measured.reading.numbers import number_of, seconds_of
+from tirlens.measured.reading.trace_file import TraceFile
 from tirlens.measured.records import (
     MeasuredDevice,
     Operation,
@@ -23,7 +24,6 @@ from tirlens.measured.records import (
     Record,
     Signpost,
 )
-from tirlens.measured.trace_file import TraceFile
 
 _NS = 1e-9
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]")

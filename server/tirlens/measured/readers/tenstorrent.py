@@ -11,8 +11,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from tirlens.measured.csv_rows import csv_rows
-from tirlens.measured.numbers import number_of, seconds_of, shortened_repr
+from tirlens.measured.performance.tensix import work_of
+from tirlens.measured.reading.csv_rows import csv_rows
+from tirlens.measured.reading.numbers import number_of, seconds_of, shortened_repr
+from tirlens.measured.reading.trace_file import TraceFile
 from tirlens.measured.records import (
     MeasuredDevice,
     Operation,
@@ -23,8 +25,6 @@ from tirlens.measured.records import (
     Signpost,
     Tensor,
 )  # fmt: skip
-from tirlens.measured.tensix import work_of
-from tirlens.measured.trace_file import TraceFile
 
 _REQUIRED = {"OP CODE", "OP TYPE", "DEVICE KERNEL DURATION [ns]"}
 # What operations keep as the trace has it.

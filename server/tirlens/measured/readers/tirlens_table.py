@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tirlens.measured.csv_rows import csv_rows, fields_of
-from tirlens.measured.numbers import number_of, seconds_of
+from tirlens.measured.reading.csv_rows import csv_rows, fields_of
+from tirlens.measured.reading.numbers import number_of, seconds_of
+from tirlens.measured.reading.trace_file import TraceFile
 from tirlens.measured.records import MeasuredDevice, Operation, Problem, Record
-from tirlens.measured.trace_file import TraceFile
 
 _REQUIRED = {"file", "kernel", "call", "measured_device", "measured_s"}
 _REGISTERS = "registers_per_thread"

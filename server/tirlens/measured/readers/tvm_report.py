@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from tirlens.measured.csv_rows import csv_rows, fields_of
-from tirlens.measured.json_window import JsonWindow, MalformedValueError
-from tirlens.measured.numbers import number_of, seconds_of
+from tirlens.measured.reading.csv_rows import csv_rows, fields_of
+from tirlens.measured.reading.json_window import JsonWindow, MalformedValueError
+from tirlens.measured.reading.numbers import number_of, seconds_of
+from tirlens.measured.reading.trace_file import TraceError, TraceFile
 from tirlens.measured.records import Operation, Position, Problem, Record, Tensor
-from tirlens.measured.trace_file import TraceError, TraceFile
 
 _JSON = re.compile(r'\s*\{\s*"calls"\s*:\s*\[')
 _TIME = "Duration (us)"

@@ -41,7 +41,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tirlens.measured.advice.question import Figure, MeasuredAdvice, Question
-from tirlens.measured.performance import Performance
+from tirlens.measured.performance.rates import Performance
 
 _HOW = {
     "NVIDIA": "record the step as a CUDA graph, launch ahead without synchronisation, or use "

@@ -1,0 +1,1 @@
+"""The commands on measured operations: their selection, tables, documents and comparison."""

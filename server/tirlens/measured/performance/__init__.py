@@ -1,0 +1,1 @@
+"""The performance of operations: what is selected, rates, shares, bound classes, sums and peaks."""

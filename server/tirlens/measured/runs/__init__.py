@@ -1,0 +1,1 @@
+"""Runs: the operations of one run summed, and two runs compared."""
