@@ -336,7 +336,10 @@ def test_names_are_escaped_where_they_are_written(sample: Path, tmp_path: Path) 
     path.write_text(json.dumps({"traceEvents": [event]}))
     for options in ([], ["--csv", "-"], ["--format", "csv"]):
         command = [sys.executable, "-m", "tirlens", "report", "--measured", str(path), *options]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        result = subprocess.run(
+            command, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path
+        )
+        assert not (tmp_path / "-").exists()
         written = result.stdout + result.stderr
         assert not [c for c in written if unicodedata.category(c) in ("Cc", "Cf") and c != "\n"]
         assert not any(line.startswith("=") for line in written.splitlines())

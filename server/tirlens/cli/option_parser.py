@@ -12,6 +12,8 @@ from tirlens.version import __version__
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
 
+# As the file of an option.
+STANDARD_OUTPUT = "-"
 FORMATS = ("table", "json", "csv", "markdown", "sarif")
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 #: Of commands that read measured operations and do not list them.
@@ -26,7 +28,11 @@ COMPARISONS = ("table", "json", "csv", "markdown", "sarif", "github")
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command and its options; wrong usage ends the program with status 2."""
-    return command_parser().parse_args(argv)
+    arguments = command_parser().parse_args(argv)
+    if getattr(arguments, "csv", None) == STANDARD_OUTPUT:
+        # The table in place of the other output: a reader of CSV cannot tell them apart.
+        arguments.csv, arguments.format = None, "csv"
+    return arguments
 
 
 def command_parser() -> argparse.ArgumentParser:

@@ -15,6 +15,7 @@ from rich.segment import Segment
 
 from tirlens.cli import outputs
 from tirlens.cli.errors import UsageError
+from tirlens.cli.option_parser import STANDARD_OUTPUT
 from tirlens.file_writer import replacing
 from tirlens.ide.escaping import visible
 
@@ -37,8 +38,9 @@ class _Console(Console):
 
 @contextmanager
 def stream(path: str | None, kind: str = "result") -> Generator[TextIO, None, None]:
-    """Standard output, or the file `path` in UTF-8, which an earlier result of `kind` may be.
+    """Standard output (None or ``-``), or the file `path` in UTF-8.
 
+    The file may be an earlier result of `kind`, and no other file that exists.
     Where the reader of standard output has closed it (``| head``), the body of the ``with`` ends
     early and the command continues: its other files and its exit status do not depend on that.
 
@@ -46,7 +48,7 @@ def stream(path: str | None, kind: str = "result") -> Generator[TextIO, None, No
         UsageError: it cannot be written, or is another file of the user.
     """
     try:
-        if path is not None:
+        if path is not None and path != STANDARD_OUTPUT:
             # It may have come since the command began.
             outputs.check(Path(path), kind, path)
             with replacing(Path(path)) as file:

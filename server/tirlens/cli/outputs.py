@@ -14,6 +14,7 @@ import platformdirs
 
 from tirlens import file_writer
 from tirlens.cli.errors import UsageError
+from tirlens.cli.option_parser import STANDARD_OUTPUT
 from tirlens.file_reader import digest_of, read_bytes
 
 _MAX_BYTES = 1 << 30
@@ -52,6 +53,8 @@ def check_arguments(arguments: argparse.Namespace) -> None:
     for option in OPTIONS:
         named = getattr(arguments, option, None) or ()
         for name in [named] if isinstance(named, str) else named:
+            if name == STANDARD_OUTPUT:
+                continue
             path = Path(name)
             for other in seen:
                 if _is_same(path, other) and not file_writer.is_stream(path):
