@@ -2,9 +2,9 @@
 """What mkdocs does not do by itself: generated pages, links out of the folder, mathematics.
 
 Pages of advice rules come from the rules' docstrings, pages of devices from their files, the page
-of constants from their registry. A link to
-a file of the repository that is no page becomes one to its place on GitHub. Equations are written
-as MathML, which browsers show without scripts or fonts from elsewhere.
+of constants from their registry, the page of modules from their docstrings. A link to a file of the
+repository that is no page becomes one to its place on GitHub. Equations are written as MathML,
+which browsers show without scripts or fonts from elsewhere.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ DOCS = SITE.parent
 ROOT = DOCS.parents[1]
 sys.path.insert(0, str(DOCS.parent))
 
+import module_list  # noqa: E402
 import pages  # noqa: E402
 
 # Documents outside of the folder that are pages of the site, too.
@@ -32,6 +33,7 @@ MOUNTED = {
     "architecture.md": ROOT / "server/ARCHITECTURE.md",
     "changelog.md": ROOT / "CHANGELOG.md",
 }
+MODULES = "modules.md"
 ASSETS = {
     "site.css": SITE / "site.css",
     "favicon.svg": SITE / "favicon.svg",
@@ -61,7 +63,7 @@ def _filled(nav: list) -> list:
         "generated: advice on measured operations": list(pages.rules("measured-advice")),
         "generated: devices": list(pages.devices()),
         "generated: constants": list(pages.constants()),
-        "generated: project": list(MOUNTED),
+        "generated: project": [*MOUNTED, MODULES],
     }
     found = []
     for entry in nav:
@@ -80,7 +82,8 @@ def _filled(nav: list) -> list:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, the mounted documents and the assets."""
     of_rules = {**pages.rules(), **pages.rules("measured-advice")}
-    for path, text in {**of_rules, **pages.devices(), **pages.constants()}.items():
+    generated = {**of_rules, **pages.devices(), **pages.constants(), MODULES: module_list.page()}
+    for path, text in generated.items():
         files.append(File.generated(config, path, content=text))
     for path, source in {**MOUNTED, **ASSETS}.items():
         files.append(File.generated(config, path, abs_src_path=str(source)))
@@ -95,6 +98,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     path = page.file.src_uri
     if path in WIDE_PAGES:
         page.meta["hide"] = ["toc"]
+    if path == MODULES:
+        return markdown
     here = (MOUNTED[path] if path in MOUNTED else DOCS / path).parent
 
     def redirected(found: re.Match[str]) -> str:

@@ -1,0 +1,1 @@
+"""What an editor shows of reports, as plain data: hints, lenses, hovers, tables and pages."""

@@ -1,0 +1,1 @@
+"""Rules of advice, a module for each, which `tirlens.advice` discovers."""
