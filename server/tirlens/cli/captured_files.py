@@ -49,6 +49,8 @@ def take_captures(arguments: argparse.Namespace) -> None:
             raise UsageError(f"{path}: {error}") from error
         if choice.is_whole:
             _print_sections(path, whole)
+        if not capture.calls and not choice.is_whole:
+            raise UsageError(f"{path}: no launch in the chosen sections")
         found = {_file_of(path, call.file) for call in capture.calls}
         present = sorted(str(file) for file in found if file.is_file())
         if not present:

@@ -20,8 +20,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-import platformdirs
-
 from tirlens.environment_variables import allowed_variables
 from tirlens.repository.search_messages import (
     SearchAnswer,
@@ -258,4 +256,7 @@ class _Process:
 
 def _store_of(root: Path) -> Path:
     name = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
-    return platformdirs.user_cache_path("tirlens") / "repositories" / f"{name}.sqlite"
+    # Imported late: the Python API works where only a framework is installed.
+    from platformdirs import user_cache_path
+
+    return user_cache_path("tirlens") / "repositories" / f"{name}.sqlite"
