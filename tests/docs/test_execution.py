@@ -56,6 +56,7 @@ with torch.cuda.nvtx.range("decode"):
 MEASURED = """\
 file,kernel,call,bindings,framework_version,measured_device,samples,measured_s
 kernels.py,matmul,"matmul(1024, 1024, 1024)",,0.1.15,NVIDIA H100 80GB HBM3,100,1.2e-05
+kernels/gemm.py,matmul,"matmul(1024, 1024, 1024)",,0.1.15,NVIDIA H100 80GB HBM3,100,1.2e-05
 """
 MEASURED_FILES = (
     "trace.csv", "old.csv", "new.csv", "old1.csv", "old2.csv", "new1.csv", "new2.csv",
