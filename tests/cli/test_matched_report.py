@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +230,46 @@ def test_the_launches_of_a_function_are_recorded_together_or_not_at_all(
         sources = {file.path: file.source for file in found.traced}
         entries = [entry for _, entry in entries_of_traces(found.matched, {"t": "t"}, sources)]
         assert [entry.time_s for entry in entries] == pytest.approx([time_s] if time_s else [])
+
+
+def test_the_page_has_measured_beside_predicted_and_what_is_not_matched(
+    kernels: Path, tvm_python: Path
+) -> None:
+    events = [
+        {
+            "ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": start, "dur": time,
+            "args": {"device": 0, "stream": 7, "grid": [grid, 1, 1], "block": [128, 1, 1]},
+        }
+        for name, grid, start, time in (
+            ("main_kernel", 64, 100, 40), ("main_kernel", 1000, 200, 4), ("two_kernel", 32, 300, 6),
+            ("ampere_sgemm", 64, 400, 8),
+        )
+    ]  # fmt: skip
+    board = {"id": 0, "name": "NVIDIA A100-SXM4-80GB"}
+    Path("step.json").write_text(
+        json.dumps({"schemaVersion": 1, "deviceProperties": [board], "traceEvents": events})
+    )
+    command = ["report", "kernels.py", "--python", str(tvm_python), "--measured", "step.json"]
+    assert execute_here([*command, "--html", "page.html"]) == 0
+    embedded = re.search('id="data">(.*?)</script>', Path("page.html").read_text(), re.DOTALL)
+    assert embedded is not None
+    tables = {one["title"]: one for one in json.loads(embedded[1])["tables"]}
+    matched = tables["Measured beside predicted"]
+    names = [name for name, _, _ in matched["columns"]]
+    scale, two = (dict(zip(names, row, strict=True)) for row in matched["rows"])
+    assert scale["kernel"] == "kernels.py: scale(64)" and scale["measured"] == ["40 us", 4e-5]
+    assert scale["verdict"] == "slower" and scale["matched by"] == "name, grid, block"
+    assert scale["predicted"][1] < 4e-5 and scale["roofline"][1] < scale["predicted"][1]
+    assert "the trace has no counters" in matched["details"][0]
+    assert two["kernel"] == "kernels.py: two, launch 1"
+    others = tables["Without a prediction"]
+    assert [(row[0], row[-1]) for row in others["rows"]] == [
+        ("main_kernel <<<1000x1x1, 128x1x1>>>", "ambiguous"),
+        ("ampere_sgemm <<<64x1x1, 128x1x1>>>", "not matched"),
+    ]
+    assert "scale(1000, columns=1024)" in others["details"][0]
+    reachable = [
+        dict(zip(("name", "s"), (row[0], row[6]), strict=True)) for row in tables["Kernels"]["rows"]
+    ]
+    known = {one["name"] for one in reachable if one["s"][1] is not None}
+    assert known == {"main_kernel", "two_kernel"}

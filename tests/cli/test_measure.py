@@ -20,7 +20,8 @@ from tirlens.cli.measure import sweep_calls
 from tirlens.cli.measured_table import COLUMNS, append, check
 from tirlens.measured.matching.stored_times import read_stored
 
-NCU = (Path(__file__).parent / "data" / "ncu.csv").read_text(encoding="utf-8")
+NCU_LOG = Path(__file__).parent / "data" / "ncu.csv"
+NCU = NCU_LOG.read_text(encoding="utf-8")
 SERVER = Path(__file__).parents[2] / "server"
 EXAMPLES = Path(__file__).parent.parent / "examples"
 CPU = """
@@ -46,7 +47,7 @@ def gather(n, m=64):
 
 
 def test_counters_of_a_log() -> None:
-    first, second, third = counters.read(NCU)
+    first, second, third = counters.read(NCU_LOG)
     assert first == {
         "dram_read_bytes": 69_206_016,
         "dram_write_bytes": 2_097_152,
@@ -63,18 +64,20 @@ def test_counters_of_a_log() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (NCU.replace("Mbyte", "furlong"), "'furlong'"),
+        (NCU.replace("Mbyte", "Fbyte"), "'Fbyte'"),
         ('"ID","Kernel Name"\n"0","main"\n', "ncu printed"),
         (NCU.replace('"75"', '"many"'), "many"),
     ],
 )
-def test_a_log_of_another_form_is_refused(text: str, message: str) -> None:
+def test_a_log_of_another_form_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    log = tmp_path / "ncu.csv"
+    log.write_text(text)
     with pytest.raises(ValueError, match=message):
-        counters.read(text)
+        counters.read(log)
 
 
 def test_the_launches_of_a_run_are_taken_together() -> None:
-    launches = counters.read(NCU)
+    launches = counters.read(NCU_LOG)
     (last,) = counters.last_runs([launches[0], launches[0], launches[1], launches[2]], 1, 2)
     assert last["gpu_time_s"] == pytest.approx(300e-6)
     assert last["registers_per_thread"] == 168

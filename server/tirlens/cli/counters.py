@@ -1,18 +1,19 @@
-"""Hardware counters from Nsight Compute: the command to read them, and its CSV.
+"""Hardware counters from Nsight Compute for ``tirlens measure``: the command to read them, its log.
 
 Source: NVIDIA, "Nsight Compute CLI", sections "Profile" and "Console Output" (``--metrics``,
-``--csv``, ``--print-units``, ``--log-file``).  With ``--csv`` and ``--metrics`` each row holds one
-metric of one launch, in the columns ``Metric Name``, ``Metric Unit`` and ``Metric Value``; numbers
-have commas between their thousands.  Lines that begin with ``==`` are ncu's own remarks.
+``--csv``, ``--print-units``, ``--log-file``).
 """
 
 from __future__ import annotations
 
-import csv
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+from tirlens.measured.readers.nsight_compute_csv import READER as NSIGHT_COMPUTE_CSV
+from tirlens.measured.reading.trace_file import TraceError, open_trace
+from tirlens.measured.records import Operation, Problem
 
 #: Our name for each metric of ncu; bytes are bytes, seconds seconds, throughput a fraction.
 METRICS: Mapping[str, str] = {
@@ -22,12 +23,8 @@ METRICS: Mapping[str, str] = {
     "sm__throughput.avg.pct_of_peak_sustained_elapsed": "sm_throughput_fraction",
     "launch__registers_per_thread": "registers_per_thread",
 }
-# ``Mbyte`` is 10**6 bytes: the prefixes are decimal.
-_UNITS: Mapping[str, float] = {
-    "": 1, "byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "Tbyte": 1e12,
-    "second": 1, "s": 1, "msecond": 1e-3, "ms": 1e-3, "usecond": 1e-6, "us": 1e-6,
-    "nsecond": 1e-9, "ns": 1e-9, "%": 1e-2, "register/thread": 1,
-}  # fmt: skip
+_PERCENTAGES = frozenset({"sm__throughput.avg.pct_of_peak_sustained_elapsed"})
+_PERCENT = 1e-2
 Counters = dict[str, float]
 
 
@@ -43,32 +40,37 @@ def command(log: Path, kernels: Iterable[str]) -> list[str] | None:
     ]  # fmt: skip
 
 
-def read(text: str) -> list[Counters]:
-    """The counters of each launch, in their order.
+def read(log: Path) -> list[Counters]:
+    """The counters of each launch in a log of ncu, in their order.
 
     A metric that ncu could not read (``n/a``) is left out.
 
     Raises:
-        ValueError: this is no such CSV, or has a unit or a number that ncu is not known to print.
+        ValueError: this is no such log, or has a unit or a number that ncu is not known to print.
     """
-    lines = [line for line in text.splitlines() if line and not line.startswith("==")]
-    rows = csv.DictReader(lines)
-    if lines and not {"ID", "Metric Name", "Metric Unit", "Metric Value"} <= {
-        *(rows.fieldnames or ())
-    }:
-        raise ValueError(f"ncu printed {lines[0]!r}")
-    launches: dict[str, Counters] = {}
-    for row in rows:
-        counters = launches.setdefault(row["ID"], {})
-        name = METRICS.get(row["Metric Name"])
-        value = row["Metric Value"].replace(",", "")
-        if name is None or value in ("", "n/a", "nan"):
-            continue
-        unit = row["Metric Unit"]
-        if unit not in _UNITS:
-            raise ValueError(f"ncu's unit {unit!r} of {row['Metric Name']} is not known")
-        counters[name] = float(value) * _UNITS[unit]
-    return list(launches.values())
+    launches: list[Counters] = []
+    try:
+        trace = open_trace(log)
+        if not NSIGHT_COMPUTE_CSV.recognises(trace):
+            raise ValueError(f"ncu printed {trace.head_text[:80]!r}")
+        for record in NSIGHT_COMPUTE_CSV.records(trace):
+            if isinstance(record, Problem):
+                raise ValueError(record.message)
+            if isinstance(record, Operation):
+                launches.append(_counters(record))
+    except TraceError as error:
+        raise ValueError(str(error)) from error
+    return launches
+
+
+def _counters(operation: Operation) -> Counters:
+    for name in METRICS.keys() & operation.attributes.keys():
+        raise ValueError(f"{name}: {operation.attributes[name]!r} is no number")
+    return {
+        own: operation.counters[name] * (_PERCENT if name in _PERCENTAGES else 1)
+        for name, own in METRICS.items()
+        if name in operation.counters
+    }
 
 
 def last_runs(launches: Sequence[Counters], kernels: int, runs: int) -> list[Counters]:

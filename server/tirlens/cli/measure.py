@@ -21,7 +21,6 @@ from tirlens.cli.file_text import FileText, read_file
 from tirlens.cli.measured.recording import entry_of_run, recorder
 from tirlens.cli.measured_table import COLUMNS, Measurement, append, check, row
 from tirlens.cli.output import console, progress, stream, write_json
-from tirlens.file_reader import read_text
 from tirlens.hardware import for_target
 from tirlens.hardware.detect import FoundGpu, identify
 from tirlens.ide import labels
@@ -205,7 +204,7 @@ def _counters(
         with Measurer(interpreter.path, watched, time_limit_s, under) as measurer:
             measurer.measure(call)
         try:
-            runs = counters.last_runs(counters.read(read_text(log)), len(on_gpu), RUNS_FOR_COUNTERS)
+            runs = counters.last_runs(counters.read(log), len(on_gpu), RUNS_FOR_COUNTERS)
         except (OSError, ValueError) as error:
             outcome.print_note(f"no counters: {error}")
             return nothing

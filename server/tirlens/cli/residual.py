@@ -11,7 +11,7 @@ from pathlib import Path
 from tirlens.cli.errors import UsageError
 from tirlens.cli.measured import residual_table
 from tirlens.cli.measured.report import print_problems, read_traces
-from tirlens.cli.measured.residual_questions import question_for
+from tirlens.cli.measured.residual_questions import mechanisms_or_missing, question_for
 from tirlens.cli.measured.residual_table import ResidualRow
 from tirlens.cli.measured.selection import select
 from tirlens.cli.measured.trace_reading import traces_of
@@ -33,7 +33,7 @@ from tirlens.measured.bundle.residual_bundle import (
 )
 from tirlens.measured.groups import Group
 from tirlens.measured.matching.residuals import Residual, band_position
-from tirlens.measured.mechanisms import Question, explain_missing, find_mechanisms
+from tirlens.measured.mechanisms import Question
 from tirlens.measured.reading.trace import Trace
 from tirlens.pipeline import Options
 from tirlens_worker.facts import KernelFacts
@@ -98,12 +98,9 @@ def _write(rows: Sequence[ResidualRow], arguments: argparse.Namespace) -> None:
 
 
 def _row(residual: Residual, arguments: argparse.Namespace) -> ResidualRow:
-    candidate, number = residual.match.candidate, residual.match.number
-    several = number is not None and len(candidate.launches) > 1
-    launch = f", launch {number + 1}" if several and number is not None else ""
     return _answer(
         question_for(residual, arguments),
-        f"{candidate.title}{launch}",
+        residual.match.title,
         residual.device_id,
         residual.executions,
         residual.measured_s,
@@ -147,13 +144,7 @@ def _answer(
     notes: tuple[str, ...] = (),
 ) -> ResidualRow:
     """A row with the mechanisms of its question, or what is missing for them."""
-    if question is not None:
-        mechanisms = find_mechanisms(question)
-        missing = "" if mechanisms else explain_missing(question)
-    else:
-        mechanisms = ()
-        position = band_position(measured_s, band_s)
-        missing = "" if position == "inside" else "of one launch of several, or without a time"
+    mechanisms, missing = mechanisms_or_missing(question, band_position(measured_s, band_s))
     return ResidualRow(
         title, device_id, executions, measured_s, predicted_s, band_s, mechanisms, missing,
         written_s, written_by, notes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tirlens.cli.errors import UsageError
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
 
 
 def name_unselected(traced: Sequence[Traced]) -> None:
-    """Name the kernels that ``--call`` leaves out."""
+    """Name the kernels that ``--call`` leaves out of those that the other options select."""
     for file in traced:
         selected = {kernel.name for kernel in selected_kernels(file.source, file.options)}
-        others = [kernel.name for kernel in file.source.kernels if kernel.name not in selected]
+        asked = selected_kernels(file.source, replace(file.options, calls=()))
+        others = [kernel.name for kernel in asked if kernel.name not in selected]
         if selected and others:
             listed = ", ".join(others[:8]) + (", ..." if len(others) > 8 else "")
             print_note(f"{file.path}: --call selects {', '.join(selected)} and not {listed}")

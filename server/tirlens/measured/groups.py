@@ -32,6 +32,14 @@ class Identity:
     outputs: tuple[Tensor, ...]
     call: tuple[str | None, ...]
 
+    @property
+    def title(self) -> str:
+        """``gemm_kernel <<<8x8x1, 256x1x1>>>``, the name alone where the launch is not known."""
+        if self.grid is None or self.block is None:
+            return self.name
+        grid, block = ("x".join(map(str, sizes)) for sizes in (self.grid, self.block))
+        return f"{self.name} <<<{grid}, {block}>>>"
+
 
 def identity_of(operation: Operation) -> Identity:
     """The group of an operation."""

@@ -11,6 +11,7 @@ import argparse
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tirlens.cli import file_analysis
 from tirlens.cli.errors import UsageError
@@ -25,13 +26,17 @@ MOST_KERNELS = 4
 _MOST_CALLS = 6
 
 
+_Sizes: TypeAlias = tuple[tuple[str, int], ...]
+
+
 @dataclass(frozen=True)
 class _Change:
-    """Other values of the arguments of a call, and of dynamic dimensions."""
+    """A call of a kernel with other arguments, and with other sizes of dynamic dimensions."""
 
-    candidate: Candidate
+    path: str
+    kernel: str
     call: str
-    sizes: dict[str, int]
+    sizes: _Sizes
 
 
 def fitting_calls(
@@ -54,13 +59,17 @@ def fitting_calls(
     """
     by_path = {file.path: file for file in traced}
     changes = dict.fromkeys(
-        (change.candidate.path, change.call, tuple(sorted(change.sizes.items())))
+        change
         for candidate in named
         for change in _changes(group, candidate, by_path[candidate.path])
     )
+    # Calls with the same sizes of dynamic dimensions are analysed together.
+    calls: dict[tuple[str, str, _Sizes], list[str]] = {}
+    for change in list(changes)[:_MOST_CALLS]:
+        calls.setdefault((change.path, change.kernel, change.sizes), []).append(change.call)
     found: list[Candidate] = []
-    for path, call, sizes in list(changes)[:_MOST_CALLS]:
-        found += _analyse(path, call, dict(sizes), arguments, device_id)
+    for (path, kernel, sizes), own in calls.items():
+        found += _analyse(path, kernel, own, sizes, arguments, device_id)
     match Matcher(found).match(group):
         case Match(candidate=candidate):
             return (candidate.title,)
@@ -91,7 +100,8 @@ def _changes(group: Group, candidate: Candidate, file: Traced) -> Iterator[_Chan
         own = {name: size for name, size in sizes.items() if name in kernel.parameters}
         dynamic = {name: size for name, size in sizes.items() if name in report.bindings}
         if len(own) + len(dynamic) == len(sizes) > 0:
-            yield _Change(candidate, with_arguments(report.call, kernel, own), dynamic)
+            call = with_arguments(report.call, kernel, own)
+            yield _Change(candidate.path, kernel.name, call, tuple(sorted(dynamic.items())))
 
 
 def _source_of(candidate: Candidate, file: Traced) -> KernelSource | None:
@@ -107,11 +117,16 @@ def _source_of(candidate: Candidate, file: Traced) -> KernelSource | None:
 
 
 def _analyse(
-    path: str, call: str, sizes: dict[str, int], arguments: argparse.Namespace, device_id: str
+    path: str,
+    kernel: str,
+    calls: list[str],
+    sizes: _Sizes,
+    arguments: argparse.Namespace,
+    device_id: str,
 ) -> Iterator[Candidate]:
     asked = argparse.Namespace(**vars(arguments))
-    asked.files, asked.call, asked.captures = [path], [call], None
-    asked.bind = [*arguments.bind, *(f"{name}={size}" for name, size in sizes.items())]
+    asked.files, asked.kernel, asked.call, asked.captures = [path], [kernel], calls, None
+    asked.bind = [*arguments.bind, *(f"{name}={size}" for name, size in sizes)]
     asked.device, asked.force_device = [device_id], True
     asked.all_calls, asked.by_launches, asked.advice = False, False, False
     try:

@@ -15,7 +15,7 @@ from tirlens.cli.columns import fitting_columns
 from tirlens.cli.measured.recording import entries_of_traces, recorder
 from tirlens.cli.measured.residual_questions import mechanisms_of
 from tirlens.cli.measured.residual_table import mechanism_json
-from tirlens.cli.measured.workspace_matches import WorkspaceMatches, match_workspace
+from tirlens.cli.measured.workspace_matches import WorkspaceMatches
 from tirlens.cli.outcome import print_note
 from tirlens.ide import labels
 from tirlens.ide.escaping import visible
@@ -35,22 +35,18 @@ _LEAST_TITLE = 30
 _MOST_LISTED = 20
 
 
-def show(report: MeasuredReport, arguments: argparse.Namespace, out: Console) -> None:
+def show(matches: WorkspaceMatches, arguments: argparse.Namespace, out: Console) -> None:
     """Print the matched kernels, then those that are not matched and why."""
-    if not report.sources:
-        return
-    matches = match_workspace(report, arguments)
-    _record(report, matches, arguments)
     if matches.matched:
         out.print(_table(matches.matched, out.width))
     for note in _notes(matches, arguments):
         out.print(Text(_line(note)))
     _print_listed(out, "Ambiguous", [(one.group, _ambiguity(one)) for one in matches.ambiguous])
     _print_listed(out, "Not matched", [(one.group, one.reason) for one in matches.unmatched])
-    out.print(Text(visible(_summary(matches))))
+    out.print(Text(visible(summary(matches))))
 
 
-def _record(
+def record(
     report: MeasuredReport, matches: WorkspaceMatches, arguments: argparse.Namespace
 ) -> None:
     """Store the times of the matched kernels, if asked."""
@@ -71,20 +67,13 @@ def _table(matched: Sequence[Residual], width: int) -> Table:
     for name in columns:
         table.add_column(name, justify="left" if name in _WORDS else "right", no_wrap=True)
     for one, texts in zip(matched, cells, strict=True):
-        title = Text(_line(_title(one)), no_wrap=True, overflow="ellipsis")
+        title = Text(_line(one.match.title), no_wrap=True, overflow="ellipsis")
         style = "" if one.in_band in ("inside", None) else "yellow"
         table.add_row(
             title,
             *(Text(texts[name], style=style if name == "in band" else "") for name in columns),
         )
     return table
-
-
-def _title(one: Residual) -> str:
-    """The kernel, with the number of its launch where its function has several."""
-    candidate, number = one.match.candidate, one.match.number
-    several = number is not None and len(candidate.launches) > 1
-    return candidate.title + (f", launch {number + 1}" if several and number is not None else "")
 
 
 def _cells(one: Residual) -> dict[str, str]:
@@ -113,7 +102,7 @@ def _range(low: float, high: float) -> str:
 def _notes(matches: WorkspaceMatches, arguments: argparse.Namespace) -> list[str]:
     """The evidence of what is outside its band, and what is doubtful."""
     notes = [
-        f"{_title(one)}: {text}"
+        f"{one.match.title}: {text}"
         for one in matches.matched
         for text in (*(found.text for found in mechanisms_of(one, arguments)), *one.notes)
     ]
@@ -143,19 +132,13 @@ def _print_listed(out: Console, heading: str, listed: Sequence[tuple[Group, str]
 
 def _launch_text(group: Group) -> str:
     """``gemm_kernel <<<8x8x1, 256x1x1>>>, 3 runs, 1.2 ms``."""
-    identity = group.identity
-    if identity is None:
-        name = "further kernels"
-    elif identity.grid is not None and identity.block is not None:
-        grid, block = ("x".join(map(str, sizes)) for sizes in (identity.grid, identity.block))
-        name = f"{identity.name} <<<{grid}, {block}>>>"
-    else:
-        name = identity.name
+    name = "further kernels" if group.identity is None else group.identity.title
     time = labels.seconds(group.time.total) if group.time.count else "no time"
     return f"{name}, {labels.count(group.executions, 'run')}, {time}"
 
 
-def _summary(matches: WorkspaceMatches) -> str:
+def summary(matches: WorkspaceMatches) -> str:
+    """The sums over the matched kernels in a sentence."""
     sums = sum_residuals(matches.matched)
     if sums is None:
         return "No measured kernel is matched with one of the files."
@@ -169,12 +152,8 @@ def _summary(matches: WorkspaceMatches) -> str:
     )
 
 
-def data(report: MeasuredReport, arguments: argparse.Namespace) -> dict[str, Any]:
+def data(matches: WorkspaceMatches, arguments: argparse.Namespace) -> dict[str, Any]:
     """The matched kernels, and those that are not, in SI units."""
-    if not report.sources:
-        return {}
-    matches = match_workspace(report, arguments)
-    _record(report, matches, arguments)
     return {
         "kernels": [_residual_json(one, matches, arguments) for one in matches.matched],
         "ambiguous": [

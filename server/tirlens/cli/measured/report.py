@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -13,12 +14,13 @@ from tirlens.captured.names import is_capture
 from tirlens.cli.errors import UsageError
 from tirlens.cli.measured import advice as measured_advice
 from tirlens.cli.measured import lines as measured_lines
-from tirlens.cli.measured import matched_report
+from tirlens.cli.measured import matched_report, measured_page
 from tirlens.cli.measured import operations as measured_operations
 from tirlens.cli.measured import step as measured_step
 from tirlens.cli.measured import summary as measured_summary
 from tirlens.cli.measured.selection import select
 from tirlens.cli.measured.trace_reading import PROBLEM_LINES, reading
+from tirlens.cli.measured.workspace_matches import WorkspaceMatches, match_workspace
 from tirlens.cli.outcome import print_note
 from tirlens.cli.output import console, progress, stream, write_json
 from tirlens.cli.rows import selection
@@ -30,22 +32,30 @@ from tirlens.measured.reading.trace_file import TraceError, open_trace
 _SOURCE_SUFFIXES = (".py", ".ipynb")
 
 
-class Part(NamedTuple):
+class _Part(NamedTuple):
     """A part of the report: how it is printed, and its keys in the JSON."""
 
-    show: Callable[[MeasuredReport, argparse.Namespace, Console], None]
-    data: Callable[[MeasuredReport, argparse.Namespace], dict[str, Any]]
+    show: Callable[[argparse.Namespace, Console], None]
+    data: Callable[[argparse.Namespace], dict[str, Any]]
 
 
-PARTS: tuple[Part, ...] = (
-    Part(measured_operations.show, measured_operations.data),
-    Part(measured_summary.show, measured_summary.data),
-    Part(matched_report.show, matched_report.data),
-    Part(measured_step.show, measured_step.data),
-    Part(measured_lines.show, measured_lines.data),
-    Part(measured_advice.show, measured_advice.data),
-)
-"""The parts in their order on the page; each file with a part has a `show` and a `data`."""
+def _parts(report: MeasuredReport, matches: WorkspaceMatches | None) -> list[_Part]:
+    """The parts in their order; each file with a part has a `show` and a `data`.
+
+    `matches` is None where no kernels are named beside the traces.
+    """
+
+    def of_report(module: Any) -> _Part:
+        return _Part(partial(module.show, report), partial(module.data, report))
+
+    found = [of_report(measured_operations), of_report(measured_summary)]
+    if matches is not None:
+        found.append(
+            _Part(partial(matched_report.show, matches), partial(matched_report.data, matches))
+        )
+    step = measured_step.measured_step(report, matches)
+    found.append(_Part(partial(measured_step.show, step), partial(measured_step.data, step)))
+    return [*found, of_report(measured_lines), of_report(measured_advice)]
 
 
 def take_traces(arguments: argparse.Namespace) -> list[Path]:
@@ -73,14 +83,19 @@ def execute(arguments: argparse.Namespace, paths: Sequence[Path]) -> int:
         return 2
     sources = tuple(Path(name) for name in arguments.files if Path(name) not in paths)
     report = select(traces, sources, arguments)
-    _write(report, arguments)
+    matches = match_workspace(report, arguments) if sources else None
+    if matches is not None:
+        matched_report.record(report, matches, arguments)
+    _write(report, matches, arguments)
     for note in report.notes:
         print_note(note)
     has_problems = print_problems(traces)
     return 1 if errors or has_problems else 0
 
 
-def _write(report: MeasuredReport, arguments: argparse.Namespace) -> None:
+def _write(
+    report: MeasuredReport, matches: WorkspaceMatches | None, arguments: argparse.Namespace
+) -> None:
     if arguments.csv is not None:
         with stream(arguments.csv) as file:
             measured_operations.write_csv(file, report)
@@ -89,22 +104,27 @@ def _write(report: MeasuredReport, arguments: argparse.Namespace) -> None:
             measured_summary.write_csv(file, report, arguments)
     if arguments.html is not None:
         with stream(arguments.html) as file:
-            file.write(measured_step.page(report, arguments))
+            file.write(measured_page.page(report, matches, arguments))
     with stream(arguments.output) as file:
         if arguments.format == "csv":
             measured_operations.write_csv(file, report)
         elif arguments.format == "json":
-            _write_json(file, report, arguments)
+            _write_json(file, report, matches, arguments)
         else:
             out = console(file, arguments.color)
-            for part in PARTS:
-                part.show(report, arguments, out)
+            for part in _parts(report, matches):
+                part.show(arguments, out)
 
 
-def _write_json(file: TextIO, report: MeasuredReport, arguments: argparse.Namespace) -> None:
+def _write_json(
+    file: TextIO,
+    report: MeasuredReport,
+    matches: WorkspaceMatches | None,
+    arguments: argparse.Namespace,
+) -> None:
     document: dict[str, Any] = {"schema_version": 1}
-    for part in PARTS:
-        document |= part.data(report, arguments)
+    for part in _parts(report, matches):
+        document |= part.data(arguments)
     document["problems"] = [
         {
             "file": problem.position.path,

@@ -3,51 +3,63 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tirlens.hardware import Device, load
+from tirlens.cli.measured.workspace_matches import WorkspaceMatches
 from tirlens.ide import labels
 from tirlens.ide.escaping import visible
-from tirlens.ide.measured_page import (
-    MeasuredView,
-    Stack,
-    StackPart,
-    measured_document,
-    operation_table,
-)
-from tirlens.ide.measured_page.roofline_data import MeasuredPoint
 from tirlens.ide.measured_page.table_data import short_name
-from tirlens.measured.performance.peaks import devices_by_name
+from tirlens.measured.groups import Identity, identity_of
 from tirlens.measured.performance.rates import Performance
 from tirlens.measured.performance.report import MeasuredReport
-from tirlens.measured.performance.stacking import stack
 from tirlens.measured.timeline import Step, step_of
 
 _MOST_GAPS = 5
 
 
-def measured_step(report: MeasuredReport) -> Step:
-    """The step of the selected operations; what a kernel can reach is its roofline."""
+def measured_step(report: MeasuredReport, matches: WorkspaceMatches | None) -> Step:
+    """The step of the selected operations; what a kernel can reach is its roofline.
+
+    That of a kernel of the workspace is the roofline of its prediction, whose work is exact.
+    """
     rows = report.unmerged_rows
-    return step_of((row.operation for row in rows), map(_reachable_s, rows))
+    rooflines = {} if matches is None else _predicted_rooflines_s(matches)
+    return step_of((row.operation for row in rows), (_reachable_s(row, rooflines) for row in rows))
 
 
-def _reachable_s(row: Performance) -> float | None:
+_Rooflines: TypeAlias = Mapping[tuple[str, Identity], float]
+"""The roofline of one execution, by the trace and what its executions have in common."""
+
+
+def _predicted_rooflines_s(matches: WorkspaceMatches) -> _Rooflines:
+    return {
+        (group.first.position.path, group.identity): residual.roofline_s
+        for residual in matches.matched
+        if (group := residual.match.group).identity is not None and residual.roofline_s is not None
+    }
+
+
+def _reachable_s(row: Performance, rooflines: _Rooflines) -> float | None:
     """The time at the peak that bounds the operation, of those whose share is known."""
+    operation = row.operation
+    if rooflines and operation.time_s is not None:
+        predicted_s = rooflines.get((operation.position.path, identity_of(operation)))
+        if predicted_s is not None:
+            return min(predicted_s * operation.executions, operation.time_s)
     shares = [share for share in (row.dram_fraction, row.flop_fraction) if share is not None]
     if row.operation.time_s is None or not shares:
         return None
     return row.operation.time_s * min(max(shares), 1.0)
 
 
-def show(report: MeasuredReport, arguments: argparse.Namespace, out: Console) -> None:
+def show(step: Step, arguments: argparse.Namespace, out: Console) -> None:
     """Print the categories with their part of the wall time, and the longest gaps."""
-    step = measured_step(report)
     if not step.kernels:
         return
     out.print(_table(step))
@@ -106,9 +118,8 @@ def _gap_lines(step: Step) -> list[str]:
     return lines
 
 
-def data(report: MeasuredReport, arguments: argparse.Namespace) -> dict[str, Any]:
+def data(step: Step, arguments: argparse.Namespace) -> dict[str, Any]:
     """The step in SI units."""
-    step = measured_step(report)
     return {
         "step": {
             "clock": step.clock,
@@ -156,73 +167,3 @@ def data(report: MeasuredReport, arguments: argparse.Namespace) -> dict[str, Any
             ],
         }
     }
-
-
-def page(report: MeasuredReport, arguments: argparse.Namespace) -> str:
-    """The self-contained page of the step."""
-    step = measured_step(report)
-    names = [trace.path.name for trace in report.traces]
-    origins = [f"{trace.path}, {trace.format_name}" for trace in report.traces]
-    boards = dict.fromkeys(
-        device.name for trace in report.traces for device in trace.devices if device.name
-    )
-    return measured_document(
-        MeasuredView(
-            title=names[0] if len(names) == 1 else labels.count(len(names), "trace"),
-            origin="; ".join([*origins, *boards]),
-            step=step,
-            tables=[operation_table(report.rows)],
-            stacks=_memory_stacks(report),
-            points=_points(report),
-            device=_device(report, arguments),
-            notes=[
-                f"{problem.position.path}:{problem.position.row}: {problem.message}"
-                for trace in report.traces
-                for problem in trace.problems
-            ],
-        )
-    )
-
-
-def _memory_stacks(report: MeasuredReport) -> list[Stack]:
-    """The operations by the memory of their first operand, where the trace says it."""
-    if not any(row.operation.inputs and row.operation.inputs[0].memory for row in report.rows):
-        return []
-    parts = [
-        StackPart(
-            each.name, each.time.total, each.category, labels.count(each.operations, "execution")
-        )
-        for each in stack(report.rows, "memory")
-    ]
-    return [Stack("by operation and memory", parts)]
-
-
-def _points(report: MeasuredReport) -> list[MeasuredPoint]:
-    """The kernels with the executions whose FLOP and bytes are counted."""
-    sums: dict[str, tuple[float, float, float]] = {}
-    for row in report.unmerged_rows:
-        operation = row.operation
-        counts = (operation.time_s, operation.flop, operation.dram_bytes)
-        if None not in counts:
-            before = sums.get(operation.name, (0.0, 0.0, 0.0))
-            time_s, flop, dram_bytes = (
-                old + (new or 0.0) for old, new in zip(before, counts, strict=True)
-            )
-            sums[operation.name] = (time_s, flop, dram_bytes)
-    total_s = sum(row.operation.time_s or 0.0 for row in report.unmerged_rows)
-    return [
-        MeasuredPoint(name, time_s, flop, dram_bytes, time_s / total_s if total_s else None)
-        for name, (time_s, flop, dram_bytes) in sums.items()
-    ]
-
-
-def _device(report: MeasuredReport, arguments: argparse.Namespace) -> Device | None:
-    """The device of ``--device``, else the one that the traces name if all name the same."""
-    if arguments.device:
-        return load(arguments.device[-1])
-    found = {
-        device.id: device
-        for trace in report.traces
-        for device in devices_by_name(trace.devices).values()
-    }
-    return next(iter(found.values())) if len(found) == 1 else None

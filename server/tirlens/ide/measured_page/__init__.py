@@ -6,6 +6,11 @@ script only those of the time axis, which can be zoomed, are formatted there.
 """
 
 from tirlens.ide.measured_page.changes_data import comparison_data, comparison_document
+from tirlens.ide.measured_page.matched_tables import (
+    MatchedKernel,
+    matched_table,
+    unmatched_table,
+)
 from tirlens.ide.measured_page.operation_table import operation_table
 from tirlens.ide.measured_page.page_data import (
     SCHEMA_VERSION,
@@ -19,13 +24,16 @@ from tirlens.ide.measured_page.table_data import Column, TableView
 __all__ = [
     "SCHEMA_VERSION",
     "Column",
+    "MatchedKernel",
     "MeasuredView",
     "Stack",
     "StackPart",
     "TableView",
     "comparison_data",
     "comparison_document",
+    "matched_table",
     "measured_document",
     "measured_page_data",
     "operation_table",
+    "unmatched_table",
 ]

@@ -42,6 +42,8 @@ class MeasuredView:
         The name of the trace; of two runs, both.
     origin
         The file, its format, the device.
+    matched
+        Measured kernels beside predictions: above the table of the kernels.
     tables
         Below the table of the kernels.
     stacks
@@ -55,6 +57,7 @@ class MeasuredView:
     title: str
     origin: str
     step: Step
+    matched: Sequence[TableView] = ()
     tables: Sequence[TableView] = ()
     stacks: Sequence[Stack] = ()
     points: Sequence[MeasuredPoint] = ()
@@ -66,7 +69,7 @@ def measured_page_data(view: MeasuredView) -> dict[str, Any]:
     """The JSON of a page, as ``vscode-client/src/page/measured/schema.ts`` describes it."""
     step = view.step
     stacks = [*_stacks(step), *view.stacks]
-    tables = [kernel_table(step), *view.tables]
+    tables = [*view.matched, kernel_table(step), *view.tables]
     return {
         "schema_version": SCHEMA_VERSION,
         "title": displayed_name(view.title),

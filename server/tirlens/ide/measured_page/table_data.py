@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tirlens.ide import labels
 from tirlens.ide.escaping import visible
 from tirlens.ide.report_page.axes import fraction
 
@@ -14,6 +15,7 @@ from tirlens.ide.report_page.axes import fraction
 MOST_ROWS = 3000
 # Names of templates within templates have kilobytes.
 _MOST_CHARACTERS = 240
+_MOST_DETAIL = 2000
 _UNNAMED = frozenset({"Kernel", "Kernel2", "device_kernel"})
 
 #: A text, or a text with the number that it is sorted by; None is not known.
@@ -46,6 +48,8 @@ class TableView:
         What is said above it.
     marks_kernels
         The rows are the kernels of the timeline, in their order, and can be marked there.
+    details
+        A sentence below each row, empty for none; empty for a table without.
     """
 
     title: str
@@ -54,6 +58,7 @@ class TableView:
     categories: Sequence[str] = ()
     note: str = ""
     marks_kernels: bool = False
+    details: Sequence[str] = ()
 
 
 def table_data(table: TableView) -> dict[str, Any]:
@@ -70,6 +75,7 @@ def table_data(table: TableView) -> dict[str, Any]:
         "categories": list(table.categories[:MOST_ROWS]),
         "shorts": [_short(row[0]) for row in table.rows[:MOST_ROWS]],
         "marks": table.marks_kernels,
+        "details": [_sentence(detail) for detail in table.details[:MOST_ROWS]],
     }
 
 
@@ -90,6 +96,10 @@ def short_name(name: str) -> str:
     if own in _UNNAMED and arguments and arguments[0].strip():
         own = arguments[0].strip().rsplit("::", 1)[-1]
     return own or words
+
+
+def _sentence(text: str) -> str:
+    return labels.cut(" ".join(visible(text).split()), _MOST_DETAIL)
 
 
 def _short(cell: Cell) -> str:

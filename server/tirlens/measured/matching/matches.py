@@ -86,6 +86,14 @@ class Match:
     evidence: tuple[str, ...]
 
     @property
+    def title(self) -> str:
+        """The kernel, with the number of its launch where its function has several."""
+        title = self.candidate.title
+        if self.number is None or len(self.candidate.launches) < 2:
+            return title
+        return f"{title}, launch {self.number + 1}"
+
+    @property
     def launch(self) -> SequenceLaunch:
         """The launch with its prediction, that of the whole function where `number` is None."""
         if self.number is None:

@@ -288,7 +288,7 @@ def _part_factor(part: str) -> float | None:
     if match["base"] in _BASES:
         return _PREFIXES[match["prefix"]]
     # A unit of its own: warp, thread, block, register.
-    return 1.0 if not match["prefix"] or part.lower() == part else None
+    return 1.0 if part.lower() == part else None
 
 
 def devices_once(profile: Profile, known: set[MeasuredDevice]) -> Iterator[MeasuredDevice]:

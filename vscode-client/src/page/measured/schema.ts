@@ -97,6 +97,8 @@ export interface Table {
   shorts: string[];
   /** The rows are the kernels of the timeline, in their order. */
   marks: boolean;
+  /** A sentence below each row, empty for none; none at all for a table without. */
+  details: string[];
 }
 
 /** A text, with what it is sorted by. */

@@ -22,7 +22,7 @@ export function table(data: Table, options: Options): HTMLElement {
   const rows: Row[] = data.rows.map((cells, number) => ({
     cells,
     number,
-    text: cells.filter((_, column) => data.columns[column]?.[1] === "text").map(textOf).join("\n").toLowerCase(),
+    text: [...cells.filter((_, column) => data.columns[column]?.[1] === "text").map(textOf), data.details[number] ?? ""].join("\n").toLowerCase(),
   })); // prettier-ignore
   let visible = rows;
   let shown = PIECE;
@@ -41,7 +41,7 @@ export function table(data: Table, options: Options): HTMLElement {
   };
 
   const fill = (): void => {
-    body.replaceChildren(...visible.slice(0, shown).map((row) => line(data, row, options.mark ? mark : undefined, marked)));
+    body.replaceChildren(...visible.slice(0, shown).flatMap((row) => [line(data, row, options.mark ? mark : undefined, marked), ...detail(data, row)]));
     more.hidden = visible.length <= shown;
     const listed = Math.min(shown, visible.length).toLocaleString("en");
     count.textContent = visible.length <= shown && visible.length === rows.length ? `${listed} rows` : `${listed} of ${visible.length.toLocaleString("en")} rows`;
@@ -131,6 +131,12 @@ function textOf(cell: Cell | undefined): string {
 function classOf(data: Table, column: number): string {
   const kind = data.columns[column]?.[1];
   return kind === "number" ? "number" : kind === "text" && column > 0 ? "optional-0" : "";
+}
+
+/** The row with the sentence below another one. */
+function detail(data: Table, row: Row): HTMLTableRowElement[] {
+  const text = data.details[row.number] ?? "";
+  return text === "" ? [] : [el("tr", { class: "detail" }, el("td", { colspan: data.columns.length }, el("div", {}, text)))];
 }
 
 function line(
