@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,5 +102,14 @@ def test_the_command(
     assert [float(row["Device Time"]) for row in rows] == pytest.approx(
         [each["time_s"] * 1e6 for each in operations]
     )
+    page = tmp_path / "step.html"
+    assert main([*options, "--performance", "--html", str(page), "--format", "json"]) == 0
+    embedded = re.search('id="data">(.*?)</script>', page.read_text(), re.DOTALL)
+    assert embedded is not None
+    step = json.loads(embedded[1])
+    assert [one["title"] for one in step["tables"]] == ["Kernels", "Operations"]
+    assert step["timeline"] is None and "no order" in step["notes"][0]
+    assert [name for name, _, _ in step["tiles"]][-1] == "cost of launches"
+    capsys.readouterr()
     assert main([*options, "--format", "csv"]) == 0
     assert capsys.readouterr().out == table.read_text()

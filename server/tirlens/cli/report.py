@@ -46,12 +46,18 @@ def execute(arguments: argparse.Namespace) -> int:
     reports = file_analysis.in_cells(traced, in_texts)
     selected = apply_min_percentage(selected, arguments, traced)
     others = other_operations(arguments)
+    performance = None
+    if _is_performance_report(arguments):
+        performance = predicted_report.report_of(reports, arguments)
     if arguments.html is not None:
         with stream(arguments.html) as file:
-            file.write(html_report.page(in_texts, traced))
+            if performance is None:
+                file.write(html_report.page(in_texts, traced))
+            else:
+                file.write(predicted_report.page(performance, reports, others, arguments))
     with stream(arguments.output) as file:
-        if _is_performance_report(arguments):
-            predicted_report.write(predicted_report.report_of(reports, arguments), arguments, file)
+        if performance is not None:
+            predicted_report.write(performance, arguments, file)
         elif arguments.format == "json":
             device = outcome.device_of(reports, traced[0].options)
             write_json(file, pipeline.to_json(reports, device, arguments.by_launches, others))

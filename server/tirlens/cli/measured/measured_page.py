@@ -45,7 +45,7 @@ def page(
             matched=_matched_tables(matches, arguments),
             tables=[operation_table(report.rows)],
             stacks=_memory_stacks(report),
-            points=_points(report),
+            points=measured_points(report),
             device=_device(report, arguments),
             notes=[
                 f"{problem.position.path}:{problem.position.row}: {problem.message}"
@@ -83,7 +83,7 @@ def _memory_stacks(report: MeasuredReport) -> list[Stack]:
     return [Stack("by operation and memory", parts)]
 
 
-def _points(report: MeasuredReport) -> list[MeasuredPoint]:
+def measured_points(report: MeasuredReport) -> list[MeasuredPoint]:
     """The kernels with the executions whose FLOP and bytes are counted."""
     sums: dict[str, tuple[float, float, float]] = {}
     for row in report.unmerged_rows:

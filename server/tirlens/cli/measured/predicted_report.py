@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import TextIO
 
 from tirlens.cli.measured import operations as measured_operations
 from tirlens.cli.measured import summary as measured_summary
+from tirlens.cli.measured.measured_page import measured_points
+from tirlens.cli.measured.step import measured_step
 from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.rows import selection
+from tirlens.hardware import load
+from tirlens.ide import labels
+from tirlens.ide.measured_page import MeasuredView, measured_document, operation_table
 from tirlens.measured.performance.predicted import predicted_rows
 from tirlens.measured.performance.rates import with_shares
 from tirlens.measured.performance.report import MeasuredReport
+from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
 
 # Smaller parts of the time are printed in grey, as those of measured operations are.
@@ -50,3 +57,45 @@ def write(report: MeasuredReport, arguments: argparse.Namespace, file: TextIO) -
         out = console(file, arguments.color)
         measured_operations.show(report, arguments, out)
         measured_summary.show(report, arguments, out)
+
+
+def page(
+    report: MeasuredReport,
+    reports: Sequence[FileReport],
+    others: Mapping[str, int],
+    arguments: argparse.Namespace,
+) -> str:
+    """The self-contained page of the predicted step; `others` are operations without a time."""
+    kernels = [kernel for file in reports for kernel in file.kernels if not kernel.is_repeated]
+    names = [PurePath(file.path).name for file in reports]
+    ids = {kernel.device_id: kernel.device_name for kernel in kernels}
+    notes: list[str] = []
+    if others:
+        count = labels.count(sum(others.values()), "operation")
+        notes.append(f"{count} of other libraries in no sum: {', '.join(sorted(others))}")
+    return measured_document(
+        MeasuredView(
+            title=names[0] if len(names) == 1 else labels.count(len(names), "file"),
+            origin="; ".join([*(file.path for file in reports), *ids.values()]),
+            step=measured_step(report, None),
+            tables=[operation_table(report.rows)],
+            points=measured_points(report),
+            device=load(next(iter(ids))) if len(ids) == 1 else None,
+            notes=notes,
+            source="predictions",
+            without_timeline="Predicted kernels have no order: there is no timeline.",
+            tiles=_launch_tiles(kernels, arguments.by_launches),
+        )
+    )
+
+
+def _launch_tiles(kernels: Sequence[KernelReport], by_launches: bool) -> list[list[str]]:
+    """What the launches cost, which is a part of the kernels' times."""
+    cost_s = sum(
+        (entry.time_s or 0.0) * ((kernel.launches or 1) if by_launches else 1)
+        for kernel in kernels
+        for entry in kernel.loops
+        if entry.kind == "launch"
+    )
+    note = "at least, part of the times: queued ahead or in a graph"
+    return [["cost of launches", labels.seconds(cost_s), note]] if cost_s else []

@@ -40,7 +40,7 @@ def comparison_data(comparison: Comparison, notes: Sequence[str] = ()) -> dict[s
         "schema_version": SCHEMA_VERSION,
         "title": displayed_name(title),
         "origin": displayed_name(f"before: {', '.join(before.paths)}; now: {', '.join(now.paths)}"),
-        "generator": f"tirlens {__version__}",
+        "generator": f"tirlens {__version__} from two measured runs",
         "tiles": _tiles(comparison),
         "categories": [],
         "stacks": _to_scale(stacks),

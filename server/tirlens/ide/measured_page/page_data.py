@@ -34,12 +34,18 @@ _MOST_NOTES = 50
 
 @dataclass(frozen=True)
 class MeasuredView:
-    """A measured step with what the page says beside its timeline.
+    """A step with what the page says beside its timeline.
 
     Attributes
     ----------
     title
         The name of the trace; of two runs, both.
+    source
+        What the step is from.
+    without_timeline
+        Why there is no timeline, where there is none.
+    tiles
+        Figures beside those of the step: name, value, and a note.
     origin
         The file, its format, the device.
     matched
@@ -63,6 +69,11 @@ class MeasuredView:
     points: Sequence[MeasuredPoint] = ()
     device: Device | None = None
     notes: Sequence[str] = ()
+    source: str = "a measured trace"
+    without_timeline: str = (
+        "The trace sums executions or has no times of begin: there is no timeline."
+    )
+    tiles: Sequence[list[str]] = ()
 
 
 def measured_page_data(view: MeasuredView) -> dict[str, Any]:
@@ -74,8 +85,8 @@ def measured_page_data(view: MeasuredView) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "title": displayed_name(view.title),
         "origin": displayed_name(view.origin),
-        "generator": f"tirlens {__version__}",
-        "tiles": _tiles(step),
+        "generator": f"tirlens {__version__} from {view.source}",
+        "tiles": [*_tiles(step), *view.tiles],
         "categories": category_rows(step),
         "stacks": [data for stack in stacks if (data := stack_data(stack)) is not None],
         "changes": None,
@@ -218,7 +229,7 @@ def _notes(view: MeasuredView) -> list[str]:
     step = view.step
     found: list[str] = []
     if step.clock == "none" and step.kernels:
-        found.append("The trace sums executions or has no times of begin: there is no timeline.")
+        found.append(view.without_timeline)
     if step.unknown_gaps:
         found.append(
             f"{labels.count(step.unknown_gaps, 'gap')} between operations are not stated:"

@@ -54,7 +54,7 @@ function render(page: MeasuredPage): void {
       ...page.tables.map((one) =>
         table(one, { announce, ...(lanes && one.marks ? { mark: (kernel: number | undefined) => { lanes.mark(kernel); } } : {}) }),
       ),
-      el("p", { class: "quiet footer" }, `Written by ${page.generator} from a measured trace.`),
+      el("p", { class: "quiet footer" }, `Written by ${page.generator}.`),
     ),
     announcement,
   ); // prettier-ignore
