@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from tirlens import pipeline
@@ -35,7 +36,11 @@ def execute(arguments: argparse.Namespace) -> int:
     arguments.advice, arguments.jobs, arguments.fresh = False, 1, False
     with worker_pool(1) as pool:
         (traced,) = file_analysis.trace_in(pool, arguments)
-        answer = pool.run(_generate(pool, traced, arguments))
+        answer = pool.run(generate(pool, traced, arguments.emit, arguments.python))
+    if answer is None:
+        if traced.result.kernels:
+            raise UsageError("code is generated for kernels with a grid on a CUDA device")
+        answer = Result(2)
     codes = linked_code(answer, traced.result.kernels)
     outcome.print_problems(file_analysis.in_cells([traced], [traced.report()]))
     for problem in answer.problems:
@@ -53,24 +58,24 @@ def execute(arguments: argparse.Namespace) -> int:
     return int(not codes or any(code.error for code in codes) or bool(answer.problems))
 
 
-async def _generate(
-    pool: WorkerPool, traced: file_analysis.Traced, arguments: argparse.Namespace
-) -> Result:
-    path = file_analysis.paths_of([arguments.file])[0]
+async def generate(
+    pool: WorkerPool, traced: file_analysis.Traced, language: str, python: str | None
+) -> Result | None:
+    """The code of the CUDA kernels of `traced` in `language`; None if it has none.
+
+    `python` is the interpreter that the options name.
+    """
+    path = Path(traced.path)
     first = pipeline.analysis_request(
         2, str(path.absolute()), traced.text, traced.source, traced.options
     )
-    request = generation_request(
-        first, traced.result, traced.source, traced.options, [arguments.emit]
-    )
+    request = generation_request(first, traced.result, traced.source, traced.options, [language])
     if request is None:
-        if traced.result.kernels:
-            raise UsageError("code is generated for kernels with a grid on a CUDA device")
-        return Result(first.id)
+        return None
     project = traced.options.project
     interpreter = find_interpreter(
         path,
-        setting=arguments.python or project.python,
+        setting=python or project.python,
         framework_hint=traced.source.framework_hint,
     )
     names = ", ".join(kernel.name for kernel in selected_kernels(traced.source, traced.options))

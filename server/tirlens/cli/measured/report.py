@@ -13,8 +13,8 @@ from rich.console import Console
 from tirlens.captured.names import is_capture
 from tirlens.cli.errors import UsageError
 from tirlens.cli.measured import advice as measured_advice
+from tirlens.cli.measured import kernel_lines, matched_report, measured_page
 from tirlens.cli.measured import lines as measured_lines
-from tirlens.cli.measured import matched_report, measured_page
 from tirlens.cli.measured import operations as measured_operations
 from tirlens.cli.measured import step as measured_step
 from tirlens.cli.measured import summary as measured_summary
@@ -55,6 +55,11 @@ def _parts(report: MeasuredReport, matches: WorkspaceMatches | None) -> list[_Pa
         )
     step = measured_step.measured_step(report, matches)
     found.append(_Part(partial(measured_step.show, step), partial(measured_step.data, step)))
+    if matches is not None and matches.sampled:
+        sampled = matches.sampled
+        found.append(
+            _Part(partial(kernel_lines.show, sampled), partial(kernel_lines.data, sampled))
+        )
     return [*found, of_report(measured_lines), of_report(measured_advice)]
 
 

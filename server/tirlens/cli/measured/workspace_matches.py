@@ -12,6 +12,7 @@ from tirlens.cli.captured_files import take_captures
 from tirlens.cli.errors import UsageError
 from tirlens.cli.file_analysis import Traced
 from tirlens.cli.measured.fitting_sizes import MOST_KERNELS, fitting_calls
+from tirlens.cli.measured.kernel_lines import SampledKernel, sampled_kernels
 from tirlens.hardware import DEFAULT_DEVICE
 from tirlens.hardware.detect import machine_device
 from tirlens.measured.groups import Group, group_operations
@@ -45,6 +46,8 @@ class WorkspaceMatches:
         On the devices of the traces.
     traced
         The files of the workspace.
+    sampled
+        The kernels of which the traces have samples of source lines.
     """
 
     matched: tuple[Residual, ...]
@@ -53,6 +56,7 @@ class WorkspaceMatches:
     kernel_time_s: float
     notes: tuple[str, ...]
     traced: tuple[Traced, ...]
+    sampled: tuple[SampledKernel, ...] = ()
 
 
 def match_workspace(report: MeasuredReport, arguments: argparse.Namespace) -> WorkspaceMatches:
@@ -75,7 +79,7 @@ def match_workspace(report: MeasuredReport, arguments: argparse.Namespace) -> Wo
         for group, device_id in _groups(trace, report, arguments, notes)
     ]
     ids = list(dict.fromkeys(device_id for _, device_id in groups))
-    traced = _analyse(report.sources, ids, arguments)
+    traced = _analyse(report.sources, ids or arguments.device, arguments)
     matched: list[Residual] = []
     ambiguous: list[Ambiguous] = []
     unmatched: list[Unmatched] = []
@@ -103,7 +107,13 @@ def match_workspace(report: MeasuredReport, arguments: argparse.Namespace) -> Wo
     unmatched.sort(key=lambda one: (not one.is_named, -one.group.time.total))
     total_s = sum(group.time.total for group, _ in groups)
     return WorkspaceMatches(
-        tuple(matched), tuple(ambiguous), tuple(unmatched), total_s, tuple(notes), tuple(traced)
+        tuple(matched),
+        tuple(ambiguous),
+        tuple(unmatched),
+        total_s,
+        tuple(notes),
+        tuple(traced),
+        sampled_kernels(report, traced, arguments),
     )
 
 

@@ -71,12 +71,19 @@ def _samples(line: SourceLine) -> float | None:
     return next((line.counters[name] for name in _SAMPLES if name in line.counters), None)
 
 
-def _stall(line: SourceLine) -> str | None:
-    """The reason of most stalled samples, without those that issue."""
-    stalls = {
-        name: value
+def stalls_of(line: SourceLine) -> dict[str, float]:
+    """The stalled samples by their reasons, without those that issue and reasons without any."""
+    return {
+        name.removeprefix(_STALL): value
         for name, value in line.counters.items()
-        if name.startswith(_STALL) and not name.endswith(_NOT_ISSUED) and name not in _ISSUING
+        if name.startswith(_STALL)
+        and not name.endswith(_NOT_ISSUED)
+        and name not in _ISSUING
+        and value > 0
     }
-    name = max(stalls, key=lambda name: stalls[name], default=None)
-    return name.removeprefix(_STALL) if name is not None and stalls[name] > 0 else None
+
+
+def _stall(line: SourceLine) -> str | None:
+    """The reason of most stalled samples."""
+    stalls = stalls_of(line)
+    return max(stalls, key=lambda name: stalls[name], default=None)
