@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,8 @@ def test_wrong_sweeps(sweep: str) -> None:
 def test_a_table_of_other_columns_is_left_alone(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("a,b\n1,2\n", encoding="utf-8")
-    for refuse in (check, lambda path: append(path, [])):
+    refusals: list[Callable[[Path], None]] = [check, lambda path: append(path, [])]
+    for refuse in refusals:
         with pytest.raises(UsageError, match="other columns"):
             refuse(table)
     assert table.read_text(encoding="utf-8") == "a,b\n1,2\n"

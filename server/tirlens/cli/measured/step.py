@@ -29,7 +29,7 @@ def measured_step(report: MeasuredReport, matches: WorkspaceMatches | None) -> S
     That of a kernel of the workspace is the roofline of its prediction, whose work is exact.
     """
     rows = report.unmerged_rows
-    rooflines = {} if matches is None else _predicted_rooflines_s(matches)
+    rooflines: _Rooflines = {} if matches is None else _predicted_rooflines_s(matches)
     return step_of((row.operation for row in rows), (_reachable_s(row, rooflines) for row in rows))
 
 

@@ -8,10 +8,9 @@ trace only if their lines agree.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from tirlens.measured.performance.source_lines import KernelSamples, LineSamples, stalls_of
 
@@ -20,6 +19,9 @@ _LEAST_NUMBERS = 3
 _NO_TEXT = ("", "<Unable to open source file>")
 _STATEMENT = re.compile(r"\w.*[;{(,]|\w.*\)")
 _NO_STATEMENT = re.compile(r"\s*(#|//|\}|\{|$|extern\b|using\b|typedef\b|struct\b)")
+
+
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True)
@@ -116,16 +118,22 @@ def _sum(
     text: SourceText,
     evidence: Literal["text", "numbers"],
 ) -> KernelLines:
-    counts: Counter[int] = Counter()
-    stalls: dict[int, Counter[str]] = {}
+    counts: dict[int, float] = {}
+    stalls: dict[int, dict[str, float]] = {}
     for one in own:
         line = text.kernel_lines[(one.line.line or 0) - 1]
         if line > 0:
-            counts[line] += one.samples
-            stalls.setdefault(line, Counter()).update(stalls_of(one.line))
+            counts[line] = counts.get(line, 0.0) + one.samples
+            own_stalls = stalls.setdefault(line, {})
+            for reason, value in stalls_of(one.line).items():
+                own_stalls[reason] = own_stalls.get(reason, 0.0) + value
     lines = tuple(
-        KernelLine(line, count, count / samples.samples, dict(stalls[line].most_common()))
-        for line, count in counts.most_common()
+        KernelLine(line, count, count / samples.samples, _most_first(stalls[line]))
+        for line, count in _most_first(counts).items()
     )
     other = 1.0 - sum(one.share for one in lines)
     return KernelLines(samples.samples, lines, max(other, 0.0), evidence)
+
+
+def _most_first(counts: Mapping[_Key, float]) -> dict[_Key, float]:
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))
