@@ -17,7 +17,7 @@ from tirlens import advice
 from tirlens.advice import rules
 from tirlens.hardware import load
 from tirlens.hardware.audit import doubts
-from tirlens.hardware.toml_file import number_keys
+from tirlens.hardware.toml_file import numbers_by_key
 from tirlens.toml_reader import tomllib
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
@@ -38,7 +38,7 @@ def test_the_device(tmp_path: Path) -> None:
     device = load(tmp_path / "rtx-a6000.toml")
     assert device.id == "rtx-a6000" and device.sm_count == load("a40").sm_count
     assert not list(doubts(device))
-    assert set(number_keys(tomllib.loads(text))) - set(device.sources) == set()
+    assert set(numbers_by_key(tomllib.loads(text))) - set(device.sources) == set()
 
 
 @pytest.mark.slow

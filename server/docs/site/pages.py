@@ -11,8 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tirlens.hardware import Device, MemoryLevel, catalogue, load
+from tirlens.hardware import Cache, Device, MemoryLevel, catalogue, load
 from tirlens.hardware.audit import doubts
+from tirlens.hardware.quantity import number_fields
 from tirlens.ide import labels
 from tirlens.model.constants import KINDS, Constant, all_constants
 
@@ -147,6 +148,16 @@ def constants() -> Mapping[str, str]:
     return {"constants.md": "\n".join([*lines, ""])}
 
 
+def table_of_numbers() -> str:
+    """The range of each number that a device file can have."""
+    lines = ["| number | least | greatest | unit |", "|---|--:|--:|---|"]
+    lines += [
+        f"| `{one.key}` | {one.range.low:g} | {one.range.high:g} | {one.range.unit} |"
+        for one in number_fields(Device)
+    ]
+    return "\n".join(lines)
+
+
 def _stage(entry: Constant) -> str:
     """The folder of the model that declares a constant."""
     path = entry.module.removeprefix("tirlens.model.")
@@ -168,6 +179,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "<!-- table of rules -->": table_of_rules,
     "<!-- table of rules on measured operations -->": lambda: table_of_rules("measured-advice"),
     "<!-- table of devices -->": table_of_devices,
+    "<!-- table of numbers -->": table_of_numbers,
 }
 
 
@@ -231,7 +243,8 @@ def _memory(device: Device, sources: _Sources) -> list[str]:
         level: MemoryLevel | None = getattr(device, key)
         if level is None:
             continue
-        parts = f" in {level.partitions} parts" if level.partitions > 1 else ""
+        count = level.partitions if isinstance(level, Cache) else 1
+        parts = f" in {count} parts" if count > 1 else ""
         given = [f"{key}.{one.name}" for one in fields(level)]
         lines.append(
             f"| {title} | {labels.bytes_(level.bytes)}{parts} "

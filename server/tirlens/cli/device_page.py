@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tirlens.hardware import Device, MemoryLevel
+from tirlens.hardware import Cache, Device, MemoryLevel
 from tirlens.hardware.audit import doubts
 from tirlens.ide import labels
 
 _KEYS_ABOVE = frozenset(
     {"id", "name", "vendor", "kind", "arch", "features", "aliases", "caveats", "sources"}
-    | {"peaks", "fidelities", "dram", "l2", "llc"}
+    | {"peaks", "fidelities", "dram", "l2", "llc", "provenance", "reduced_rates"}
 )
 _LEVELS = {"dram": "DRAM", "llc": "last level cache", "l2": "L2"}
 
@@ -49,6 +49,8 @@ def show(out: Console, device: Device) -> None:
     out.print(Text(", ".join([*about, *sorted(device.features)])))
     if device.aliases:
         out.print(Text(f"also: {', '.join(device.aliases)}", style="dim"))
+    if device.reduced_rates:
+        out.print(Text(f"reduced rates: {', '.join(device.reduced_rates)}"))
     for caveat in device.caveats:
         out.print(Text(f"note: {caveat}", style="yellow"))
     for doubt in doubts(device):
@@ -88,7 +90,8 @@ def _memory(device: Device, sources: _Sources) -> Table:
         level: MemoryLevel | None = getattr(device, key)
         if level is None:
             continue
-        parts = f" in {level.partitions} parts" if level.partitions > 1 else ""
+        count = level.partitions if isinstance(level, Cache) else 1
+        parts = f" in {count} parts" if count > 1 else ""
         table.add_row(
             title,
             labels.bytes_(level.bytes) + parts,

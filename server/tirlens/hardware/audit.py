@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
-from tirlens.hardware.architecture import ARCHITECTURES, KIB, MIB, Architecture
-from tirlens.hardware.number_ranges import Range
+from tirlens.hardware.architecture import Architecture, architecture
+from tirlens.hardware.quantity import Range, numbers
 from tirlens.hardware.spec import Device
 from tirlens.math_fidelity import PASSES
 
+KIB = 1024
 # A rate in a data sheet is rounded to three digits, and rated at a clock that may be rounded too.
 RATE_TOLERANCE = 0.06
 # Caches come in multiples of these sizes, which decimal kilobytes are not.
@@ -21,7 +23,6 @@ GRAINS = {"l2.bytes": 512 * KIB, "l1_bytes_per_sm": KIB, "limits.shared_bytes_pe
 # 1000/1024 = 125/128: a size in decimal kilobytes is a multiple of 125 bytes, also where it is one
 # of the grain (64 MB). No chip has a cache of 125 parts.
 DECIMAL = 125
-REGISTERS_PER_THREAD = (255, 256, 512)
 # Of every device; the keys of `RELATIONS` hold for GPUs.
 COMMON = {
     "dram.bytes_per_s": Range(0.1, 64, "bytes per clock and SM or core"),
@@ -69,10 +70,8 @@ def doubts(device: Device) -> tuple[Doubt, ...]:
         found += _sizes(device)
     if device.kind == "gpu":
         found += _relations(device)
-        architecture = ARCHITECTURES.get(device.arch)
-        if architecture is not None:
-            found += _limits(device, architecture)
-            found += _rates(device, architecture)
+        found += _limits(device, architecture(device.arch, device.vendor))
+        found += rate_doubts(device)
     else:
         found += _without_threads(device)
     return tuple(found)
@@ -170,53 +169,40 @@ def _relations(device: Device) -> Iterator[Doubt]:
 
 
 def _limits(device: Device, known: Architecture) -> Iterator[Doubt]:
-    limits = device.limits
-    pairs = {
-        "limits.shared_bytes_per_sm": (limits.shared_bytes_per_sm, known.shared_kib_per_sm * KIB),
-        "limits.shared_bytes_per_block": (
-            limits.shared_bytes_per_block,
-            known.shared_kib_per_block * KIB,
-        ),
-        "limits.threads_per_sm": (limits.threads_per_sm, known.threads_per_sm),
-        "limits.threads_per_block": (limits.threads_per_block, 1024),
-        "limits.blocks_per_sm": (limits.blocks_per_sm, known.blocks_per_sm),
-        "limits.registers_per_sm": (limits.registers_per_sm, known.registers_per_sm),
-        "limits.warp_size": (limits.warp_size, known.warp_size),
-        "l1_bytes_per_sm": (device.l1_bytes_per_sm, known.l1_kib * KIB),
-        "shared_bytes_per_clk_per_sm": (
-            device.shared_bytes_per_clk_per_sm,
-            known.shared_bytes_per_clk,
-        ),
-        "issue_per_clk_per_sm": (device.issue_per_clk_per_sm, known.issue_per_clk),
-        "load_store_lanes_per_clk_per_sm": (
-            device.load_store_lanes_per_clk_per_sm,
-            known.load_store_lanes_per_clk,
-        ),
-    }
-    for key, (value, expected) in pairs.items():
-        if value != expected:
-            yield Doubt(key, f"{value:g}, where {device.arch} has {expected}")
-    if limits.registers_per_thread not in REGISTERS_PER_THREAD:
-        yield Doubt("limits.registers_per_thread", f"{limits.registers_per_thread} registers")
-    if limits.reserved_shared_bytes_per_block not in (0, KIB):
-        yield Doubt("limits.reserved_shared_bytes_per_block", "neither 0 nor 1024 bytes")
-    low, high = known.l2_mib
-    if not low * MIB <= device.l2.bytes <= high * MIB:
-        size = device.l2.bytes / MIB
-        yield Doubt("l2.bytes", f"{size:.4g} MiB, where {device.arch} has {low:g} to {high:g}")
+    """Numbers that are not those of the architecture, or not in its range."""
+    found = {number.key: number.value for number in numbers(device)}
+    for key, expected in _of_architecture(known.table):
+        if found[key] != expected:
+            yield Doubt(key, f"{found[key]:g}, where {known.name} has {expected:g}")
+    for key, expected in known.ranges.items():
+        yield from _out_of_range({key: found[key]}, expected)
 
 
-def _rates(device: Device, known: Architecture) -> Iterator[Doubt]:
-    """Peaks that are not SMs x clock x the architecture's operations per clock and SM."""
+def _of_architecture(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """The numbers that a device cannot have otherwise than its architecture."""
+    for key, value in table.items():
+        if isinstance(value, Mapping) and key != "microarchitecture":
+            yield from _of_architecture(cast("Mapping[str, Any]", value), f"{prefix}{key}.")
+        elif isinstance(value, (int, float)):
+            yield prefix + key, value
+
+
+def rate_doubts(device: Device) -> Iterator[Doubt]:
+    """Peaks of a GPU that are not SMs x clock x the architecture's rate, but for reduced ones."""
+    known = architecture(device.arch, device.vendor)
+    if device.kind != "gpu" or not known.rates:
+        return
     for name, peak in device.peaks.items():
-        clock = peak.clock_hz or device.clock_hz
-        rate = peak.flop_per_s / device.sm_count / clock
-        expected = known.rates.get(name)
-        if expected is None:
-            yield Doubt(f"peaks.{name}", f"{device.arch} has no such units")
+        rate = peak.flop_per_s / device.sm_count / (peak.clock_hz or device.clock_hz)
+        expected = known.rates.get(name, ())
+        is_reduced = any(f"{name}.".startswith(f"{part}.") for part in device.reduced_rates)
+        if not expected:
+            yield Doubt(f"peaks.{name}", f"{known.name} has no such units")
+        elif is_reduced and rate <= max(expected) * (1 + RATE_TOLERANCE):
+            continue
         elif not any(abs(rate / value - 1) <= RATE_TOLERANCE for value in expected):
             choices = " or ".join(f"{value:g}" for value in expected)
-            yield Doubt(
-                f"peaks.{name}.flop_per_s",
-                f"{rate:.4g} operations per clock and SM, where {device.arch} has {choices}",
-            )
+            message = f"{rate:.4g} operations per clock and SM, where {known.name} has {choices}"
+            if rate < max(expected):
+                message += "; a chip with fewer units has their names in reduced_rates"
+            yield Doubt(f"peaks.{name}.flop_per_s", message)

@@ -17,8 +17,10 @@ from tirlens.hardware.catalogue import load
 from tirlens.hardware.cpu_core import CACHE_LINE_BYTES, INTEGER_ADD_LATENCY_CLK, PAGE_BYTES
 from tirlens.hardware.detect_cpu import DetectedCpu
 from tirlens.hardware.known_cores import ISSUE_SOURCE, UNROLLED_SOURCE
-from tirlens.hardware.reader import INTEGER_KEYS
+from tirlens.hardware.quantity import number_fields
+from tirlens.hardware.spec import Device
 
+_WHOLE_NUMBERS = frozenset(field.key for field in number_fields(Device) if field.is_whole)
 # Latency of an integer multiplication and an addition, in clocks.
 INTEGER_CHAIN_CLK = 4.0
 FLOAT_BYTES = 4
@@ -349,7 +351,7 @@ def device_file(
 
 def _is_integer_key(key: str) -> bool:
     """Whether a number is a count or a size."""
-    return key.rpartition(".")[2] in INTEGER_KEYS
+    return key in _WHOLE_NUMBERS
 
 
 def _toml_string(value: str) -> str:

@@ -10,12 +10,18 @@ narrower than its registers executes two narrow instructions in the time of a ve
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from tirlens.hardware.quantity import Range
 
 # Bytes of a cache line and of a page, of x86-64, and of Arm as Linux mostly runs there.
 CACHE_LINE_BYTES = 64
 PAGE_BYTES = 4096
 # Latency of an integer addition, in clocks.  Source: uops.info.
 INTEGER_ADD_LATENCY_CLK = 1.0
+
+_InstructionClocks = Annotated[float, Range(0.05, 8, "clocks")]
+_Latency = Annotated[float, Range(1, 20, "clocks")]
 
 
 @dataclass(frozen=True)
@@ -37,11 +43,25 @@ class CpuCache:
     """
 
     bytes: int
-    ways: int
-    cores: int
-    line_clk: float
-    scattered_line_clk: float
-    crowded_line_clk: float
+    ways: Annotated[int, Range(1, 64, "ways")]
+    cores: Annotated[int, Range(1, 512, "cores")]
+    line_clk: Annotated[float, Range(0.2, 500, "clocks")]
+    scattered_line_clk: Annotated[float, Range(0.2, 1000, "clocks")]
+    crowded_line_clk: Annotated[float, Range(0.2, 1000, "clocks")]
+
+
+@dataclass(frozen=True)
+class CpuL2(CpuCache):
+    """The L2 of a core."""
+
+    bytes: Annotated[int, Range(1 << 17, 1 << 25, "bytes")]
+
+
+@dataclass(frozen=True)
+class CpuL3(CpuCache):
+    """The last cache, which cores share."""
+
+    bytes: Annotated[int, Range(1 << 20, 1 << 30, "bytes")]
 
 
 @dataclass(frozen=True)
@@ -95,38 +115,38 @@ class CpuCore:
         One call of a compiled function, in seconds.
     """
 
-    vector_bytes: int
-    narrow_arithmetic_clk: float
-    arithmetic_clk: float
-    wide_arithmetic_clk: float
-    integer_clk: float
-    narrow_load_clk: float
-    narrow_store_clk: float
-    load_clk: float
-    store_clk: float
-    wide_load_clk: float
-    wide_store_clk: float
-    load_store_sharing: float
-    write_back: float
-    latency_clk: float
-    multiply_add_latency_clk: float
-    max_latency_clk: float
-    forward_clk: float
-    vector_forward_clk: float
-    integer_forward_clk: float
-    divide_clk: float
-    call_clk: float
-    gather_clk: float
-    scatter_clk: float
-    unrolled_instructions: int
-    window: int
-    scheduler: float
-    l1_ways: int
-    l2: CpuCache
-    l3: CpuCache | None
-    dram_line_clk: float
-    dram_scattered_line_clk: float
-    wide_lines: float
-    tlb_bytes: int
-    page_walk_clk: float
-    call_s: float
+    vector_bytes: Annotated[int, Range(8, 256, "bytes")]
+    narrow_arithmetic_clk: _InstructionClocks
+    arithmetic_clk: _InstructionClocks
+    wide_arithmetic_clk: _InstructionClocks
+    integer_clk: _InstructionClocks
+    narrow_load_clk: _InstructionClocks
+    narrow_store_clk: _InstructionClocks
+    load_clk: _InstructionClocks
+    store_clk: _InstructionClocks
+    wide_load_clk: _InstructionClocks
+    wide_store_clk: _InstructionClocks
+    load_store_sharing: Annotated[float, Range(0, 1, "of the shorter ones' time")]
+    write_back: Annotated[float, Range(0, 1, "of a line's time")]
+    latency_clk: _Latency
+    multiply_add_latency_clk: _Latency
+    max_latency_clk: _Latency
+    forward_clk: Annotated[float, Range(0.5, 40, "clocks")]
+    vector_forward_clk: Annotated[float, Range(0.5, 40, "clocks")]
+    integer_forward_clk: Annotated[float, Range(0.1, 40, "clocks")]
+    divide_clk: Annotated[float, Range(0.5, 80, "clocks")]
+    call_clk: Annotated[float, Range(1, 200, "clocks")]
+    gather_clk: Annotated[float, Range(1, 200, "clocks")]
+    scatter_clk: Annotated[float, Range(1, 200, "clocks")]
+    unrolled_instructions: Annotated[int, Range(10, 10_000, "instructions")]
+    window: Annotated[int, Range(8, 2000, "instructions")]
+    scheduler: Annotated[float, Range(4, 1000, "instructions")]
+    l1_ways: Annotated[int, Range(1, 64, "ways")]
+    l2: CpuL2
+    dram_line_clk: Annotated[float, Range(0.5, 500, "clocks")]
+    dram_scattered_line_clk: Annotated[float, Range(1, 2000, "clocks")]
+    wide_lines: Annotated[float, Range(1, 2, "times")]
+    tlb_bytes: Annotated[int, Range(1 << 18, 1 << 31, "bytes")]
+    page_walk_clk: Annotated[float, Range(2, 200, "clocks")]
+    call_s: Annotated[float, Range(5e-9, 2e-6, "seconds")]
+    l3: CpuL3 | None = None

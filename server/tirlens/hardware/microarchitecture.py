@@ -1,18 +1,13 @@
-"""The microarchitecture of a GPU: latencies, and rates that its vendor does not publish.
-
-``data/architectures`` has a file for each architecture or vendor whose numbers are known, and
-``gpu.toml`` for all others.  A device file overrides single numbers in ``[microarchitecture]``.
-"""
+"""The microarchitecture of a GPU: latencies, and rates that its vendor does not publish."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from typing import Annotated
 
-from tirlens.hardware.toml_file import DeviceTable, read_table
+from tirlens.hardware.quantity import Clocks, Range
 
-FOLDER = Path(__file__).parent / "data" / "architectures"
+_OfPeak = Annotated[float, Range(0.02, 1.0, "as a fraction of the peak")]
 
 
 @dataclass(frozen=True)
@@ -67,40 +62,27 @@ class Microarchitecture:
         takes the clocks of a wavefront.
     """
 
-    dependent_clk: float
-    sfu_clk: float
-    conversion_clk: float
-    shared_clk: float
-    shuffle_clk: float
-    barrier_clk: float
-    arrival_clk: float
-    buffer_handover_clk: float
-    atomic_clk: float
-    mma_clk: float
-    product_restart_clk: float
-    asynchronous_product_clk: float
-    instructions_in_flight: float
-    instructions_in_flight_per_warp: float
-    register_unit: int
-    l2_port_bytes_per_clk: float
-    tma_l2_port_fraction: float
-    l2_write_fraction: float
-    mma_16bit_fraction: float
-    mma_tf32_fraction: float
-    mma_float8_fraction: float
-    mma_int8_fraction: float
-    dram_sector_bytes: int
-    l1_lines_per_clk: float | None = None
-
-
-@cache
-def architecture_table(arch: str, vendor: str) -> DeviceTable:
-    """The file of an architecture, else of its vendor, else that of all other GPUs."""
-    base = arch.rstrip("af") if arch.startswith("sm_") else arch
-    names = (base, vendor.lower(), "gpu")
-    paths = (FOLDER / f"{name}.toml" for name in names if name.isidentifier())
-    path = next(path for path in paths if path.is_file())
-    return read_table(path, lambda name, _: FOLDER / f"{name}.toml")
-
-
-__all__ = ["Microarchitecture", "architecture_table"]
+    dependent_clk: Clocks
+    sfu_clk: Clocks
+    conversion_clk: Clocks
+    shared_clk: Clocks
+    shuffle_clk: Clocks
+    barrier_clk: Clocks
+    arrival_clk: Clocks
+    buffer_handover_clk: Clocks
+    atomic_clk: Clocks
+    mma_clk: Clocks
+    product_restart_clk: Clocks
+    asynchronous_product_clk: Clocks
+    instructions_in_flight: Annotated[float, Range(1, 256, "instructions")]
+    instructions_in_flight_per_warp: Annotated[float, Range(1, 64, "instructions")]
+    register_unit: Annotated[int, Range(1, 256, "registers")]
+    l2_port_bytes_per_clk: Annotated[float, Range(8, 1024, "bytes per clock")]
+    tma_l2_port_fraction: Annotated[float, Range(0.1, 1.0, "as a fraction of the ports")]
+    l2_write_fraction: Annotated[float, Range(0.1, 1.5, "as a fraction of the rate of loads")]
+    mma_16bit_fraction: _OfPeak
+    mma_tf32_fraction: _OfPeak
+    mma_float8_fraction: _OfPeak
+    mma_int8_fraction: _OfPeak
+    dram_sector_bytes: Annotated[int, Range(16, 256, "bytes")]
+    l1_lines_per_clk: Annotated[float, Range(0.25, 32, "lines per clock")] | None = None

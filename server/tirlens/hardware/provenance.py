@@ -1,35 +1,23 @@
-"""The provenance of a number of a device file, as its source begins.
-
-``estimate``, ``scaled`` (from another device), ``as`` (another device's own number) and
-``disputed`` (measurements disagree) say that a number was not simply measured; every other source
-is of a measurement, or of a data sheet where the number is one of a data sheet.
-"""
+"""How the numbers of a device are known, and what that says of the device."""
 
 from __future__ import annotations
 
+from tirlens.hardware.quantity import Provenance
 from tirlens.hardware.spec import Device
 
-UNMEASURED_KINDS = ("estimate", "scaled", "as", "disputed")
 _MEMORY = ("dram.sustained_fraction", "l2.bytes_per_s")
 
 
-def unmeasured_kind(device: Device, key: str) -> str | None:
-    """The element of `UNMEASURED_KINDS` that describes the number `key`; None if measured.
-
-    A number without a source is an estimate.
-    """
-    source = device.sources.get(key)
-    if source is None or source.endswith("without a source"):
-        return "estimate"
-    words = source.replace(":", " ").split()
-    return words[0] if words[0] in UNMEASURED_KINDS else None
+def provenance(device: Device, key: str) -> Provenance:
+    """How the number `key` is known; without a source it is an estimate."""
+    return device.provenance.get(key, "estimate")
 
 
 def is_measured(device: Device) -> bool:
     """Whether the file has a measurement for any of the rates that the device sustains."""
     return any(
-        unmeasured_kind(device, key) is None
-        for key in device.sources
+        known == "measured"
+        for key, known in device.provenance.items()
         if key in _MEMORY or (key.startswith("peaks.") and key.endswith(".sustained_fraction"))
     )
 

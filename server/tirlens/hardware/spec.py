@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 from tirlens.hardware.cpu_core import CACHE_LINE_BYTES, CpuCore
 from tirlens.hardware.microarchitecture import Microarchitecture
+from tirlens.hardware.quantity import Provenance, Range, Sustained
+
+_SharedBytes = Annotated[int, Range(16 << 10, 4 << 20, "bytes", gpu_only=True)]
+_Threads = Annotated[int, Range(1, 4096, "threads")]
 
 
 @dataclass(frozen=True)
 class Limits:
     """What one SM (compute unit, core) and one block can hold."""
 
-    shared_bytes_per_sm: int
-    shared_bytes_per_block: int
-    reserved_shared_bytes_per_block: int
-    registers_per_sm: int
-    registers_per_thread: int
-    threads_per_sm: int
-    threads_per_block: int
-    blocks_per_sm: int
-    warp_size: int
+    shared_bytes_per_sm: _SharedBytes
+    shared_bytes_per_block: _SharedBytes
+    reserved_shared_bytes_per_block: Annotated[int, Range(0, 8192, "bytes")]
+    registers_per_sm: Annotated[int, Range(8, 1 << 20, "registers of 32 bits", gpu_only=True)]
+    registers_per_thread: Annotated[int, Range(8, 1024, "registers of 32 bits", gpu_only=True)]
+    threads_per_sm: _Threads
+    threads_per_block: _Threads
+    blocks_per_sm: Annotated[int, Range(1, 128, "blocks")]
+    warp_size: Annotated[int, Range(1, 128, "threads")]
 
 
 @dataclass(frozen=True)
@@ -29,22 +34,13 @@ class MemoryLevel:
     """A cache or memory: its size and the best rates, in bytes and bytes per second.
 
     `sustained_fraction` is the measured share of the datasheet rate that a streaming kernel
-    reaches; `latency_s` the time of one dependent access under load.  `partitions` is the number of
-    parts of a cache, each for its own share of the SMs (the XCDs of an MI300X have an L2 each);
-    data that all SMs read is held once in each part.
-
-    For DRAM only: `one_way_fraction` is the sustained share of kernels that only read or only
-    write, as the turnaround between the two costs time, and `saturated_latency_s` the time of an
-    access when DRAM is saturated; None where they are not known to differ.
+    reaches; `latency_s` the time of one dependent access under load.
     """
 
     bytes: int
     bytes_per_s: float
-    sustained_fraction: float
+    sustained_fraction: Sustained
     latency_s: float
-    partitions: int = 1
-    one_way_fraction: float | None = None
-    saturated_latency_s: float | None = None
 
     @property
     def is_rate_of_reads(self) -> bool:
@@ -57,6 +53,36 @@ class MemoryLevel:
 
 
 @dataclass(frozen=True)
+class Dram(MemoryLevel):
+    """The memory of the device.
+
+    `one_way_fraction` is the sustained share of kernels that only read or only write, as the
+    turnaround between the two costs time, and `saturated_latency_s` the time of an access when
+    DRAM is saturated; None where they are not known to differ.
+    """
+
+    bytes: Annotated[int, Range(1e9, 4e12, "bytes")]
+    bytes_per_s: Annotated[float, Range(5e9, 1e14, "bytes per second")]
+    latency_s: Annotated[float, Range(2e-8, 5e-6, "seconds")]
+    one_way_fraction: Sustained | None = None
+    saturated_latency_s: Annotated[float, Range(2e-8, 5e-6, "seconds")] | None = None
+
+
+@dataclass(frozen=True)
+class Cache(MemoryLevel):
+    """The L2 of all SMs, or a cache between L2 and DRAM (Infinity Cache).
+
+    `partitions` is the number of its parts, each for its own share of the SMs (the XCDs of an
+    MI300X have an L2 each); data that all SMs read is held once in each part.
+    """
+
+    bytes: Annotated[int, Range(1e5, 2e9, "bytes")]
+    bytes_per_s: Annotated[float, Range(5e10, 1e14, "bytes per second")]
+    latency_s: Annotated[float, Range(1e-9, 2e-6, "seconds")]
+    partitions: Annotated[int, Range(1, 64, "parts")] = 1
+
+
+@dataclass(frozen=True)
 class Peak:
     """The peak rate of one arithmetic class in operations per second (a multiply-accumulate = 2).
 
@@ -65,9 +91,9 @@ class Peak:
     math fidelity that it is the rate of, None where the units have only one.
     """
 
-    flop_per_s: float
-    sustained_fraction: float
-    clock_hz: float | None = None
+    flop_per_s: Annotated[float, Range(1e10, 2e17, "operations per second")]
+    sustained_fraction: Sustained
+    clock_hz: Annotated[float, Range(3e8, 7e9, "Hz")] | None = None
     fidelity: str | None = None
 
 
@@ -85,8 +111,13 @@ class Device:
     `fidelities` has the rates of the matrix units at each math fidelity (`tirlens.math_fidelity`),
     those in `peaks` are at the fidelity that the vendor's library chooses for the type.
     `microarchitecture` has a meaning for a GPU alone.
-    `llc` is a cache between L2 and DRAM (Infinity Cache).  `caveats` are part of every report for
-    the device.  `sources` names the source of each number.
+    `band` is the relative half-width of the time band that validation supports,
+    `mixed_issue_fraction` the share of the issue slots that compiled mixed code fills, `simd_bytes`
+    the width of a CPU's vector register, `tdp_w` the power at which the sustained rates were
+    measured.  `reduced_rates` are the arithmetic classes (``fp64``, ``tensor``) of which an export
+    version of a chip has a part of the architecture's rate.  `caveats` are part of every report
+    for the device.  `sources` has the source of each number for people, `provenance` how it is
+    known.
     """
 
     id: str
@@ -94,31 +125,35 @@ class Device:
     vendor: str
     kind: str  # "gpu", "cpu" or "accelerator"
     arch: str  # "sm_90", "gfx942", "avx512"
-    sm_count: int
-    clock_hz: float
+    sm_count: Annotated[int, Range(1, 2048, "SMs, compute units or cores")]
+    clock_hz: Annotated[float, Range(3e8, 7e9, "Hz")]
     limits: Limits
     peaks: Mapping[str, Peak]
-    dram: MemoryLevel
-    l2: MemoryLevel
-    l1_bytes_per_sm: int
-    shared_bytes_per_clk_per_sm: float
-    issue_per_clk_per_sm: float
+    dram: Dram
+    l2: Cache
+    l1_bytes_per_sm: Annotated[int, Range(4096, 4 << 20, "bytes")]
+    shared_bytes_per_clk_per_sm: Annotated[float, Range(8, 1024, "bytes per clock")]
+    issue_per_clk_per_sm: Annotated[float, Range(1, 16, "instructions per clock")]
     microarchitecture: Microarchitecture
-    launch_s: float
-    band: float  # relative half-width of the time band that validation supports
+    launch_s: Annotated[float, Range(1e-7, 5e-5, "seconds")]
+    band: Annotated[float, Range(0.02, 1.0, "as a fraction of the time")]
     features: frozenset[str] = frozenset()  # "tma", "wgmma", "cp.async", "tcgen05", "mfma"
     aliases: tuple[str, ...] = ()
-    load_store_lanes_per_clk_per_sm: float = 32.0
-    mixed_issue_fraction: float = 1.0  # of the issue slots, what compiled mixed code fills
-    simd_bytes: int = 0  # width of a CPU's vector register; 0 for a GPU
-    llc: MemoryLevel | None = None
-    tdp_w: float | None = None  # the power that the sustained rates were measured at
+    load_store_lanes_per_clk_per_sm: Annotated[float, Range(8, 128, "lanes per clock")] = 32.0
+    mixed_issue_fraction: Annotated[float, Range(0.4, 1.0, "as a fraction of the issue slots")] = (
+        1.0
+    )
+    simd_bytes: Annotated[int, Range(8, 256, "bytes")] = 0
+    llc: Cache | None = None
+    tdp_w: Annotated[float, Range(5, 3000, "watts")] | None = None
     caveats: tuple[str, ...] = ()
     cpu: CpuCore | None = None  # of a CPU, and of no other device
     fidelities: Mapping[str, Mapping[str, Peak]] = field(
         default_factory=dict[str, "Mapping[str, Peak]"]
     )
+    reduced_rates: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    provenance: Mapping[str, Provenance] = field(default_factory=dict[str, "Provenance"])
 
     def with_fidelity(self, name: str) -> Device:
         """The device with its matrix units at a math fidelity; itself if it has no such choice."""

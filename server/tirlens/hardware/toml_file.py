@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from tirlens.toml_reader import TomlError, read_toml
 
@@ -27,6 +27,7 @@ class DeviceTable:
     """The table of a device file, merged with the one that it extends.
 
     `raw` is the table of the file itself, `lines` the line (from 1) of each of its dotted keys.
+    Arithmetic rates that it inherits are in proportion to its own SMs and clock.
     """
 
     path: Path
@@ -34,6 +35,10 @@ class DeviceTable:
     table: Mapping[str, Any]
     lines: Mapping[str, int]
     base: DeviceTable | None = None
+
+    def error(self, key: str, what: str) -> DeviceError:
+        """What is wrong with a key, with its line."""
+        return DeviceError(f"{self.where(key)}: {key:.80}: {what:.1000}")
 
     def where(self, key: str) -> str:
         """``FILE:LINE`` of a key, or of the nearest table around it, or the file alone."""
@@ -78,30 +83,60 @@ def _read(
         raise DeviceError(f"{here}: {error}") from error
     inherited = {key: value for key, value in base.table.items() if key not in _OWN_KEYS}
     title = f"{base.table.get('name', name)}, as {path.name} has it"
-    merged = _merge({**inherited, "id": path.stem, "name": title}, table)
-    del merged["extends"]
+    own_rates = {
+        key: _at_own_clock(cast("dict[str, Any]", inherited[key]), *_ratios(base.table, table))
+        for key in ("peaks", "fidelities")
+        if isinstance(inherited.get(key), dict)
+    }
+    below = {**inherited, **own_rates, "id": path.stem, "name": title}
+    merged = merge(below, {key: value for key, value in table.items() if key != "extends"})
     return DeviceTable(path, table, merged, lines, base)
 
 
-def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def _ratios(base: Mapping[str, Any], own: Mapping[str, Any]) -> Iterator[float]:
+    """The SMs and the clock of a file over those of its base; 1 if it does not give them."""
+    for key in ("sm_count", "clock_hz"):
+        mine, other = own.get(key), base.get(key)
+        yield mine / other if _is_number(mine) and _is_number(other) and other else 1.0
+
+
+def _at_own_clock(rates: Mapping[str, Any], sms: float, clock: float) -> dict[str, Any]:
+    """Inherited arithmetic rates in proportion to SMs and clock, but for a rate with its own."""
+    if _is_number(rates.get("flop_per_s")):
+        ratio = sms if "clock_hz" in rates else sms * clock
+        return {**rates, "flop_per_s": rates["flop_per_s"] * ratio}
+    return {
+        name: _at_own_clock(cast("dict[str, Any]", item), sms, clock)
+        if isinstance(item, dict)
+        else item
+        for name, item in rates.items()
+    }
+
+
+def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """`below` with what `above` has in its place, table by table."""
     out = dict(below)
     for key, value in above.items():
         old = out.get(key)
         if isinstance(value, dict) and isinstance(old, dict):
-            value = _merge(cast("dict[str, Any]", old), cast("dict[str, Any]", value))
+            value = merge(cast("dict[str, Any]", old), cast("dict[str, Any]", value))
         out[key] = value
     return out
 
 
-def number_keys(table: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """The dotted key of every number in a device file."""
-    keys: list[str] = []
+def numbers_by_key(table: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    """Every number in a device file by its dotted key."""
+    found: dict[str, float] = {}
     for key, value in table.items():
         if isinstance(value, dict) and key != "sources":
-            keys += number_keys(cast("dict[str, Any]", value), f"{prefix}{key}.")
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            keys.append(prefix + key)
-    return keys
+            found |= numbers_by_key(cast("dict[str, Any]", value), f"{prefix}{key}.")
+        elif _is_number(value):
+            found[prefix + key] = value
+    return found
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def key_lines(text: str) -> dict[str, int]:

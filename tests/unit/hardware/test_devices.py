@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 
 from tirlens.hardware import DEFAULT_DEVICE, DeviceError, catalogue, for_target, load
+from tirlens.hardware.architecture import FOLDER, architecture
 from tirlens.hardware.catalogue import DATA, aliases
-from tirlens.hardware.microarchitecture import FOLDER
+from tirlens.hardware.provenance import provenance
 from tirlens.hardware.reader import read_device
-from tirlens.hardware.toml_file import number_keys
+from tirlens.hardware.sources import sources_of
+from tirlens.hardware.toml_file import numbers_by_key, read_table
 from tirlens.toml_reader import tomllib
+
+# A file that says all of a device itself, with the provenance as the first word of a source.
+COMPLETE = (Path(__file__).parent / "data" / "h200-complete.toml").read_text(encoding="utf-8")
+UNMEASURED = ("as", "scaled", "estimate", "disputed")
 
 
 @pytest.mark.parametrize("identifier", catalogue())
@@ -20,15 +26,15 @@ def test_every_number_has_a_source(identifier: str) -> None:
     table = tomllib.loads((DATA / f"{identifier}.toml").read_text(encoding="utf-8"))
     device = load(identifier)
     assert device.id == identifier
-    assert set(number_keys(table)) - set(device.sources) == set()
+    assert set(numbers_by_key(table)) - set(device.sources) == set()
 
 
 def test_a_number_without_a_source_is_seen(tmp_path: Path) -> None:
-    text = (DATA / "h200.toml").read_text(encoding="utf-8")
+    text = COMPLETE
     path = tmp_path / "h200.toml"
     path.write_text(text.replace('"limits" =', '"limits.warp_size" =', 1), encoding="utf-8")
-    missing = set(number_keys(tomllib.loads(text))) - set(read_device(path).sources)
-    limits = {key for key in number_keys(tomllib.loads(text)) if key.startswith("limits.")}
+    missing = set(numbers_by_key(tomllib.loads(text))) - set(read_device(path).sources)
+    limits = {key for key in numbers_by_key(tomllib.loads(text)) if key.startswith("limits.")}
     assert missing == limits - {"limits.warp_size"}
 
 
@@ -189,28 +195,67 @@ def test_an_unknown_name_says_what_is_known() -> None:
     ],
 )
 def test_a_wrong_file_is_told_by_key(tmp_path: Path, old: str, new: str, message: str) -> None:
-    text = (DATA / "h200.toml").read_text(encoding="utf-8")
-    assert old in text
+    assert old in COMPLETE
     path = tmp_path / "mine.toml"
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    path.write_text(COMPLETE.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(DeviceError, match=message) as caught:
         load(path)
     assert str(path) in str(caught.value)
 
 
 def test_a_file_of_the_user_may_leave_sources_out(tmp_path: Path) -> None:
-    text = (DATA / "h200.toml").read_text(encoding="utf-8").split("[sources]")[0]
     path = tmp_path / "mine.toml"
-    path.write_text(text, encoding="utf-8")
-    sources = read_device(path).sources
-    assert [key for key in sources if not key.startswith("microarchitecture.")] == []
+    path.write_text(COMPLETE.split("[sources]")[0], encoding="utf-8")
+    device = read_device(path)
+    of_architecture = set(architecture("sm_90", "NVIDIA").sources)
+    assert set(device.sources) - of_architecture <= {
+        f"peaks.{name}.flop_per_s" for name in device.peaks
+    }
+    assert provenance(device, "dram.sustained_fraction") == "estimate"
+
+
+def test_a_complete_file_with_provenance_in_its_texts_is_the_same_device(tmp_path: Path) -> None:
+    path = tmp_path / "h200.toml"
+    path.write_text(COMPLETE, encoding="utf-8")
+    mine, ours = read_device(path), load("h200")
+    assert replace(mine, sources={}, provenance={}) == replace(ours, sources={}, provenance={})
+    assert {key: known for key, known in mine.provenance.items() if "peaks" not in key} == {
+        key: known for key, known in ours.provenance.items() if "peaks" not in key
+    }
+
+
+@pytest.mark.parametrize("path", sorted(DATA.rglob("*.toml")), ids=lambda path: path.stem)
+def test_no_source_of_the_catalogue_has_its_provenance_in_the_text(path: Path) -> None:
+    for key, source in tomllib.loads(path.read_text(encoding="utf-8"))["sources"].items():
+        text = source if isinstance(source, str) else ""
+        assert text.partition(" ")[0].rstrip(":") not in UNMEASURED, key
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "known"),
+    [
+        ('"a copy kernel, 2.9 TB/s"', "a copy kernel, 2.9 TB/s", "measured"),
+        ('{ measured = "scaled dot products" }', "scaled dot products", "measured"),
+        ('{ as = "the H200" }', "as the H200", "as"),
+        ('{ estimate = "half the peak" }', "estimate: half the peak", "estimate"),
+        ('"estimate: half the peak"', "estimate: half the peak", "estimate"),
+        ('"disputed: two boards"', "disputed: two boards", "disputed"),
+    ],
+)
+def test_a_source_says_how_a_number_is_known(
+    tmp_path: Path, source: str, text: str, known: str
+) -> None:
+    key = "dram.sustained_fraction"
+    device = load(_extension(tmp_path, EXTENSION.replace('"measured on our machine"', source)))
+    assert (device.sources[key], provenance(device, key)) == (text, known)
 
 
 def test_every_number_of_an_architecture_has_a_source() -> None:
     for path in sorted(FOLDER.glob("*.toml")):
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        assert set(table) <= {"extends", "microarchitecture", "sources"}
-        assert set(number_keys(table)) == set(table["sources"]), path.name
+        sources = sources_of(read_table(path, lambda name, _: FOLDER / f"{name}.toml"))
+        assert not any("without a source" in source.text for source in sources.values()), path
+        assert set(numbers_by_key(table)) <= set(sources), path.name
 
 
 @pytest.mark.parametrize(
@@ -276,6 +321,63 @@ def test_a_file_may_extend_a_device_of_the_catalogue(tmp_path: Path) -> None:
     assert device.sources["dram.sustained_fraction"] == "measured on our machine"
     assert device.sources["dram.bytes"] == "our-h100.toml, without a source"
     assert device.sources["dram.bytes_per_s"] == base.sources["dram.bytes_per_s"]
+
+
+def test_inherited_rates_follow_the_clock_and_the_sms_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "half.toml"
+    path.write_text('extends = "rtx-4090"\nsm_count = 64\nclock_hz = 1.26e9\n', "utf-8")
+    base, device = load("rtx-4090"), load(path)
+    for name, peak in base.peaks.items():
+        assert device.peaks[name].flop_per_s == pytest.approx(peak.flop_per_s / 4, rel=1e-5), name
+    assert device.sources["peaks.tensor.float16.flop_per_s"] == (
+        "scaled by SMs and clock from rtx-4090"
+    )
+    # A rate with a clock of its own is of that clock.
+    path.write_text('extends = "h100-sxm"\nclock_hz = 1.2e9\n', "utf-8")
+    assert load(path).peaks == load("h100-sxm").peaks
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '"tensor.float16" = { flop_per_s = 1.979e15 }',
+            r"mine.toml:3: peaks.tensor.float16.flop_per_s: 8193 .*, where sm_90 has 4096",
+        ),
+        ("fp32 = { flop_per_s = 1.2e14 }", r"mine.toml:3: peaks.fp32.flop_per_s: 459"),
+        (
+            '"tensor.int4" = { flop_per_s = 4e15, sustained_fraction = 0.7 }',
+            r"mine.toml:3: peaks.tensor.int4: sm_90 has no such units",
+        ),
+    ],
+)
+def test_a_rate_that_the_units_do_not_have_is_refused(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f'extends = "h100-sxm"\n[peaks]\n{text}\n', encoding="utf-8")
+    with pytest.raises(DeviceError, match=message):
+        load(path)
+
+
+def test_a_chip_with_reduced_rates_names_them(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    rate = '[peaks]\n"tensor.float16" = { flop_per_s = 2e14 }\n'
+    path.write_text(f'extends = "h100-sxm"\n{rate}', encoding="utf-8")
+    with pytest.raises(DeviceError, match="has their names in reduced_rates"):
+        load(path)
+    path.write_text(f'extends = "h100-sxm"\nreduced_rates = ["tensor"]\n{rate}', "utf-8")
+    assert load(path).peaks["tensor.float16"].flop_per_s == 2e14
+
+
+def test_a_device_of_an_unknown_architecture_needs_all_its_rates(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(COMPLETE.replace('"sm_90"', '"sm_999"'), encoding="utf-8")
+    assert load(path).peaks == load("h200").peaks
+    text = (DATA / "h200.toml").read_text(encoding="utf-8").replace('"sm_90"', '"sm_999"')
+    path.write_text(f'vendor = "NVIDIA"\n{text}', encoding="utf-8")
+    with pytest.raises(DeviceError, match=r"peaks\.fp64\.flop_per_s: missing"):
+        load(path)
 
 
 def test_a_file_may_extend_one_beside_it(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirlens.hardware.toml_file import key_lines, number_keys
+from tirlens.hardware.toml_file import key_lines, numbers_by_key
 from tirlens.toml_reader import tomllib
 
 TEXT = """\
@@ -56,6 +56,6 @@ def test_every_number_of_a_file_is_on_its_line(tables: dict[str, dict[str, float
         lines += ["", f"[{table}]", *(f"{key} = {value!r}" for key, value in values.items())]
     text = "\n".join(lines)
     found = key_lines(text)
-    for key in number_keys(tomllib.loads(text)):
+    for key in numbers_by_key(tomllib.loads(text)):
         name = key.rpartition(".")[2]
         assert lines[found[key] - 1].startswith(f"{name} = ")

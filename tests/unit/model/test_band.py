@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.kernels import gemm, scale
 from tirlens.hardware import load
-from tirlens.hardware.provenance import is_measured, unmeasured_kind
+from tirlens.hardware.provenance import is_measured, provenance
 from tirlens.model import analyze
 from tirlens.model.reporting.time_band import DramTrafficRange, band_s, uncertainties
 
@@ -54,20 +54,27 @@ def test_traffic_is_uncertain_between_its_bounds_only() -> None:
 
 
 def test_what_was_not_measured_is_less_certain() -> None:
-    assert unmeasured_kind(load("a30"), "dram.sustained_fraction") == "estimate"
-    assert unmeasured_kind(load("mi250x"), "dram.sustained_fraction") == "as"
-    assert unmeasured_kind(H200, "dram.sustained_fraction") is None
-    assert unmeasured_kind(replace(H200, sources={}), "dram.sustained_fraction") == "estimate"
+    assert provenance(load("a30"), "dram.sustained_fraction") == "estimate"
+    assert provenance(load("mi250x"), "dram.sustained_fraction") == "as"
+    assert provenance(H200, "dram.sustained_fraction") == "measured"
+    assert provenance(replace(H200, provenance={}), "dram.sustained_fraction") == "estimate"
     assert width("a30", dram=0.97) > width("mi250x", dram=0.97) > width("mi210", dram=0.97)
     assert width("a30", tensor=0.97) > width("h200", tensor=0.97)
 
 
 def test_what_measurements_disagree_on_is_least_certain() -> None:
     key = "dram.sustained_fraction"
-    disputed = replace(H200, sources={**H200.sources, key: "disputed: two boards"})
-    assert unmeasured_kind(disputed, key) == "disputed"
+    disputed = replace(H200, provenance={**H200.provenance, key: "disputed"})
     parts = uncertainties(disputed, {"dram": 0.97}, 0.0, None)
     assert math.hypot(*parts.values()) > width("a30", dram=0.97)
+
+
+def test_the_words_of_a_source_change_no_band() -> None:
+    key = "dram.sustained_fraction"
+    worded = replace(H200, sources={**H200.sources, key: "estimate: as scaled by the H100"})
+    assert uncertainties(worded, {"dram": 0.97}, 0.0, None) == uncertainties(
+        H200, {"dram": 0.97}, 0.0, None
+    )
 
 
 def test_a_device_whose_rates_are_those_of_others_says_so() -> None:

@@ -20,7 +20,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tirlens.hardware.provenance import unmeasured_kind
+from tirlens.hardware.provenance import provenance
 from tirlens.hardware.spec import Device
 
 from ..constants import constant
@@ -170,17 +170,14 @@ def _rate_uncertainty(device: Device, unit: str) -> float:
         share = TENSOR_BAND_FRACTION
     else:
         name, share = "fp32", CORE_BAND_FRACTION
-    known = unmeasured_kind(device, f"peaks.{name}.sustained_fraction") is None
-    return (
-        share * device.band
-        if known
-        else max(share * device.band, UNMEASURED_RATE_UNCERTAINTY["estimate"])
-    )
+    if provenance(device, f"peaks.{name}.sustained_fraction") == "measured":
+        return share * device.band
+    return max(share * device.band, UNMEASURED_RATE_UNCERTAINTY["estimate"])
 
 
 def _source_uncertainty(device: Device, key: str) -> float:
-    kind = unmeasured_kind(device, key)
-    return MEASURED_RATE_UNCERTAINTY if kind is None else UNMEASURED_RATE_UNCERTAINTY[kind]
+    known = provenance(device, key)
+    return UNMEASURED_RATE_UNCERTAINTY.get(known, MEASURED_RATE_UNCERTAINTY)
 
 
 def _reuse_uncertainty(traffic: DramTrafficRange | None) -> float:
