@@ -100,9 +100,12 @@ def _slips(name: str, factors: tuple[float, ...], keys: Iterable[str] | None = N
     """The keys of a device that may be wrong by one of the factors and nobody notices."""
     path = DATA / f"{name}.toml"
     device = load(name)
-    below = architecture(device.arch, device.vendor).table if device.kind == "gpu" else {}
+    below: dict[str, Any] = {}
+    if device.kind == "gpu":
+        below.update(architecture(device.arch, device.vendor).table)
+    below.pop("microarchitecture", None)
     whole_table = merge(
-        {key: value for key, value in below.items() if key != "microarchitecture"},
+        below,
         read_table(path, lambda base, _: DATA / f"{base}.toml").table,
     )
     original = {key: value for key, value in whole_table.items() if key != "sources"}

@@ -290,7 +290,8 @@ TENSTORRENT = {
 )
 def test_no_product_of_a_tenstorrent_is_faster_than_its_lower_bound(name: str, gpu: str) -> None:
     """Small products take up to eight times the bound: how tiles are placed is not modelled."""
-    device, large, seen = load(name), [], 0
+    device, seen = load(name), 0
+    large: list[float] = []
     for row in PUBLIC:
         if row["gpu"] != gpu:
             continue
