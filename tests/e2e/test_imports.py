@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from support.robust import kernel
-from support.rpc import CAPABILITIES, Client
+from support.rpc import Client
 
 pytestmark = pytest.mark.slow
 
@@ -61,17 +60,3 @@ def test_14_a_save_is_followed_by_the_open_files_that_import_it(
         assert _flop(client, uri) == size
     assert _runs(client) == runs + 2, "no other file was analysed, nor this one more than once"
     assert client.states(alone).count("ready") == 1
-
-
-@pytest.mark.parametrize("can", [True, False])
-def test_a_client_that_can_is_asked_to_watch_files(client: Client, can: bool) -> None:
-    watched = {"didChangeWatchedFiles": {"dynamicRegistration": can}}
-    workspace = {**CAPABILITIES["workspace"], **watched}
-    params: dict[str, Any] = {"processId": None, "rootUri": None}
-    params["capabilities"] = {**CAPABILITIES, "workspace": workspace}
-    client.request("initialize", params)
-    client.notify("initialized", {})
-    if can:
-        client.wait(lambda: "client/registerCapability" in client.requests)
-    assert client.command("tirlens.devices")
-    assert client.requests.count("client/registerCapability") == can

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -16,7 +15,6 @@ import pytest
 
 from support.robust import is_in_time, kernel, marked, new_mark, until
 from support.rpc import CAPABILITIES, SERVER, Client, RpcError
-from tirlens.lsp import welcome
 
 pytestmark = pytest.mark.slow
 
@@ -31,41 +29,6 @@ def _code(client: Client, method: str, params: Any = None) -> int:
     with pytest.raises(RpcError) as caught:
         client.request(method, params)
     return caught.value.code
-
-
-def test_request_before_initialize_is_refused(client: Client) -> None:
-    assert _code(client, "textDocument/hover", {}) == -32002
-    assert client.initialize()["serverInfo"]["name"] == "tirlens"
-    assert _code(client, "initialize", {"capabilities": {}}) == -32600
-
-
-def test_a_client_of_a_later_version_is_served(client: Client, tmp_path: Path) -> None:
-    symbols = {"symbol": {"symbolKind": {"valueSet": [99]}}, "inlayHint": {"refreshSupport": True}}
-    tokens: dict[str, Any] = {"semanticTokens": {}}
-    capabilities = {"workspace": symbols, "textDocument": tokens}
-    params: dict[str, Any] = {"trace": "compact", "clientInfo": {}, "capabilities": capabilities}
-    assert client.request("initialize", params)["serverInfo"]["name"] == "tirlens"
-    client.notify("initialized", {})
-    uri = client.open(tmp_path / "a.py", "x = 1\n")
-    at = {"line": 0, "character": 0}
-    place = {"start": at, "end": at}
-    problem = {"range": place, "message": "", "severity": 99, "tags": [99]}
-    params = {"textDocument": {"uri": uri}, "range": place}
-    context = {"diagnostics": [problem], "triggerKind": 99, "only": ["refactor.later"]}
-    assert client.request("textDocument/codeAction", {**params, "context": context}) == []
-    changes = [{"uri": uri, "type": 99}]
-    client.notify("workspace/didChangeWatchedFiles", {"changes": changes})
-    assert client.command("tirlens.devices")
-    assert b"invalid" not in client.stderr
-    assert len(client.answers[1]) == 1
-
-
-def test_unreadable_initialize_is_an_error_once(client: Client) -> None:
-    assert _code(client, "initialize", {"capabilities": 3}) == -32602
-    assert client.initialize()["serverInfo"]["name"] == "tirlens"
-    assert client.command("tirlens.devices")
-    assert b"invalid params of initialize" in client.stderr
-    assert all(len(answers) == 1 for answers in client.answers.values())
 
 
 def test_shutdown_with_requests_in_flight(client: Client, tmp_path: Path) -> None:
@@ -164,40 +127,6 @@ def test_a_client_in_another_container_is_served(client: Client) -> None:
     assert client.command("tirlens.devices")
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "code"),
-    [
-        ("textDocument/hover", {"textDocument": 3}, -32602),
-        ("textDocument/inlayHint", [], -32602),
-        ("workspace/executeCommand", {"command": "tirlens.none"}, -32602),
-        ("workspace/executeCommand", {"command": "tirlens.report", "arguments": [1]}, -32602),
-        ("workspace/executeCommand", {"command": "tirlens.reanalyze", "arguments": []}, -32602),
-        ("tirlens/nothing", {}, -32601),
-    ],
-)
-def test_bad_requests(client: Client, method: str, params: Any, code: int) -> None:
-    client.initialize()
-    assert _code(client, method, params) == code
-    assert not [name for name, _ in client.notifications if name == "window/showMessage"]
-
-
-def test_garbage_is_survived_and_each_id_answered_once(client: Client) -> None:
-    client.initialize()
-    for body in (b"{", b"[]", b"3", b"null", b'"x"', b"\xff\xfe", b"{}", b'{"jsonrpc": "2.0"}'):
-        client.send_bytes(body)
-    client.send({"jsonrpc": "2.0", "id": {"no": 1}, "method": "textDocument/hover"})
-    client.send({"jsonrpc": "1.0", "id": "old", "method": "shutdown"})
-    client.send({"jsonrpc": "2.0", "id": "unknown answer", "result": 3})
-    client.send({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"no": 1}})
-    client.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 12345}})
-    client.send({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": None})
-    assert client.command("tirlens.devices")
-    assert client.answers["old"][0]["error"]["code"] == -32600
-    assert "unknown answer" not in client.answers
-    assert len(client.answers[None]) == 9
-    assert all(len(found) == 1 for key, found in client.answers.items() if key is not None)
-
-
 def test_first_requests_wait_for_no_import_of_the_model() -> None:
     """What the model needs takes longer to import than the first lenses may take."""
     code = (
@@ -210,29 +139,6 @@ def test_first_requests_wait_for_no_import_of_the_model() -> None:
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert found.stdout.split() == []
-
-
-@pytest.mark.parametrize("encoding", welcome.ENCODINGS)
-def test_welcome_says_what_pygls_would(encoding: str) -> None:
-    from pygls.protocol import default_converter
-
-    from tirlens.lsp import clicks, commands
-    from tirlens.lsp.handlers import create_server
-
-    server = create_server()
-    sent: list[Any] = []
-    server.protocol._send_data = sent.append  # type: ignore[method-assign]
-    capabilities = {**CAPABILITIES, "general": {"positionEncodings": ["utf-7", encoding]}}
-    params = {"processId": None, "rootUri": None, "capabilities": capabilities}
-    body = json.dumps(
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-    ).encode()
-    server.protocol.receive(body)
-    reply = default_converter().unstructure(sent[0])
-    found = welcome.answer(body)
-    assert found is not None
-    assert json.loads(found[1].partition(b"\r\n\r\n")[2]) == json.loads(json.dumps(reply))
-    assert (*commands.TABLE, *clicks.TABLE) == welcome.COMMANDS
 
 
 def test_documents_stay_exact_over_the_wire(client: Client, tmp_path: Path) -> None:

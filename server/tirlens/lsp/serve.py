@@ -83,7 +83,7 @@ def _serve(incoming: BinaryIO, outgoing: BinaryIO, trust_workspace: bool, *, is_
     signal.signal(signal.SIGINT, interrupt)
     try:
         status = asyncio.new_event_loop().run_until_complete(
-            _run(transport, trust_workspace, is_local)
+            serve_client(transport, trust_workspace, is_local=is_local)
         )
     except Exception:
         logger.exception("The server failed")
@@ -95,7 +95,7 @@ def _serve(incoming: BinaryIO, outgoing: BinaryIO, trust_workspace: bool, *, is_
     os._exit(INTERRUPTED if interrupts else status)
 
 
-async def _run(transport: Transport, trust_workspace: bool, is_local: bool) -> int:
+async def serve_client(transport: Transport, trust_workspace: bool, *, is_local: bool) -> int:
     """Handle messages until `exit` or the end of input; the exit status."""
     messages = transport.messages()
     first = await anext(messages, None)
