@@ -29,11 +29,14 @@ REQUIREMENTS = {
     "barvinok-2026.2.2": ["islpy-barvinok==2026.2.2"],
     # The report of measured operations of Tenstorrent's devices.
     "tt_perf_report-1.4.1": ["tt-perf-report==1.4.1"],
+    # Its operators make the mutants of `tests/mutation`.
+    "cosmic_ray-8.7.0": ["cosmic-ray==8.7.0"],
 }
 _DISTRIBUTIONS = {
     "tvm": "apache-tvm",
     "barvinok": "islpy-barvinok",
     "tt_perf_report": "tt-perf-report",
+    "cosmic_ray": "cosmic-ray",
 }
 _ROOT = user_cache_path("tirlens-test") / "envs"
 _INSTALL_LIMIT_S = 1500.0
