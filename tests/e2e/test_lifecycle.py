@@ -53,6 +53,7 @@ def test_end_of_input_ends_the_server_within_a_second(client: Client) -> None:
     client.initialize()
     client.command("tirlens.devices")
     began = time.monotonic()
+    assert client.process.stdin is not None
     client.process.stdin.close()
     assert client.wait_end(30) == 1
     assert is_in_time(began, 1.0)

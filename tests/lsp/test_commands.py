@@ -1,5 +1,7 @@
 """The commands: their answers, what they ask of the user, and the arguments that they refuse."""
 
+# pyright: basic
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -26,7 +28,9 @@ def test_a_report_has_the_text_of_its_kernels(tmp_path: Path) -> None:
         unknown = client.open(tmp_path / "b.py", "x = 1\n")
         assert await client.command("tirlens.report", "file:///unknown.py") is None
         assert await client.command("tirlens.reportPage", "file:///unknown.py") is None
-        client.server.session.analyses.stop(client.server.document(unknown))
+        document = client.server.document(unknown)
+        assert document is not None
+        client.server.session.analyses.stop(document)
         assert await client.command("tirlens.report", unknown) is None
         assert await client.command("tirlens.reportPage", unknown) is None
         uri = await client.analysed(tmp_path / "a.py", SCALE_TEXT, SCALE_FACTS)
@@ -234,14 +238,16 @@ def test_a_call_is_chosen_and_written(tmp_path: Path, applied: bool) -> None:
     async def scenario(client: ClientHere) -> None:
         uri = client.open(tmp_path / "a.py", text)
         await client.until(lambda: client.states(uri))
-        before = client.server.document(uri).generation
+        document = client.server.document(uri)
+        assert document is not None
+        before = document.generation
         await client.command("tirlens.chooseCall", uri, "make")
         await client.until(lambda: client.sent_requests("workspace/applyEdit"))
         await client.settle()
         (edit,) = client.sent_requests("workspace/applyEdit")
         ((change,),) = edit["edit"]["changes"].values()
         assert change["newText"] == "# tirlens: make(256)\n"
-        assert (client.server.document(uri).generation > before) == applied
+        assert (document.generation > before) == applied
 
     run(scenario, answers=answers)
 

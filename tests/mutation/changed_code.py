@@ -12,7 +12,7 @@ from types import CodeType, FunctionType
 
 @dataclass(frozen=True)
 class FunctionKey:
-    """Names the code of a function across compilations of a file."""
+    """Names a function across processes; functions of one line may share it."""
 
     file: str
     name: str
@@ -20,10 +20,10 @@ class FunctionKey:
 
     @classmethod
     def of(cls, code: CodeType) -> FunctionKey:
-        return cls(code.co_filename, code.co_qualname, code.co_firstlineno)
+        return cls(code.co_filename, code.co_name, code.co_firstlineno)
 
 
-def changed_functions(file: Path, before: str, after: str) -> dict[FunctionKey, CodeType]:
+def changed_functions(file: Path, before: str, after: str) -> dict[CodeType, CodeType]:
     """The functions of `file` whose code differs, with the code that they have in `after`.
 
     A function around a changed one has changed as well. What only differs in the body of a class or
@@ -32,7 +32,7 @@ def changed_functions(file: Path, before: str, after: str) -> dict[FunctionKey, 
     old = compile(before, str(file), "exec", dont_inherit=True)
     new = compile(after, str(file), "exec", dont_inherit=True)
     return {
-        FunctionKey.of(one): other
+        one: other
         for one, other in _pairs(old, new)
         if one != other and one.co_flags & inspect.CO_OPTIMIZED
     }
@@ -47,10 +47,9 @@ def _pairs(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
         yield from _pairs(one, other)
 
 
-def functions_of(keys: set[FunctionKey]) -> dict[FunctionKey, list[FunctionType]]:
-    """The functions of this process that have the code of each of `keys`."""
-    found: dict[FunctionKey, list[FunctionType]] = {key: [] for key in keys}
+def replace_code(changed: dict[CodeType, CodeType]) -> None:
+    """Give the functions of this process that have a code of `changed` the other one."""
+    files = {code.co_filename for code in changed}
     for each in gc.get_objects():
-        if type(each) is FunctionType and (key := FunctionKey.of(each.__code__)) in found:
-            found[key].append(each)
-    return found
+        if type(each) is FunctionType and each.__code__.co_filename in files:
+            each.__code__ = changed.get(each.__code__, each.__code__)

@@ -6,6 +6,8 @@ of the functions that it changes is replaced, and in which the tests that execut
 fails, the quickest first. Nothing is written to the tree.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 import contextlib
@@ -25,7 +27,7 @@ from types import CodeType, FrameType
 import hypothesis
 import pytest
 
-from mutation.changed_code import FunctionKey, changed_functions, functions_of
+from mutation.changed_code import FunctionKey, changed_functions, replace_code
 
 _SERVER = str(Path(__file__).resolve().parents[2] / "server")
 _POLL_S = 0.02
@@ -86,8 +88,9 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
             code = changed_functions(
                 Path(mutant["file"]), Path(mutant["file"]).read_text(), mutant["text"]
             )
+            keys = {FunctionKey.of(each) for each in code}
             tests = sorted(
-                (item for item in session.items if profiles[item.nodeid].functions & code.keys()),
+                (item for item in session.items if profiles[item.nodeid].functions & keys),
                 key=lambda item: profiles[item.nodeid].seconds,
             )
             limit_s = _SLOWDOWN * sum(profiles[item.nodeid].seconds for item in tests)
@@ -143,12 +146,9 @@ def _fate(child: int, deadline_s: float) -> bool | None:
 
 
 def _try(
-    session: pytest.Session, tests: Sequence[pytest.Item], code: dict[FunctionKey, CodeType]
+    session: pytest.Session, tests: Sequence[pytest.Item], code: dict[CodeType, CodeType]
 ) -> int:
-    functions = functions_of(set(code))
-    for key, found in functions.items():
-        for function in found:
-            function.__code__ = code[key]
+    replace_code(code)
     _forget_results()
     return int(_run_until_failure(session, tests))
 
@@ -188,7 +188,7 @@ def _record(session: pytest.Session, tests: Sequence[pytest.Item], path: Path) -
                 continue
             executed = {entry.code for entry in profiler.getstats()} | in_threads
             keys = sorted(
-                (code.co_filename, code.co_qualname, code.co_firstlineno)
+                (code.co_filename, code.co_name, code.co_firstlineno)
                 for code in executed
                 if isinstance(code, CodeType) and code.co_filename.startswith(_SERVER)
             )

@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def described(mutant: dict[str, Any]) -> str:
     return f"{file.relative_to(ROOT)}: {old} -> {new}"
 
 
-def sampled(count: int, seed: int, rooms: list[str]) -> list[str]:
+def sampled(count: int, seed: int, rooms: Sequence[str]) -> list[str]:
     """Mutants as lines of JSON."""
     script = Path(__file__).with_name("mutants.py")
     options = ["--count", str(count), "--seed", str(seed), *(str(ROOT / room) for room in rooms)]

@@ -5,6 +5,8 @@
 builds those that are named, or all, and prints their interpreters.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 import os
