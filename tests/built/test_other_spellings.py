@@ -74,6 +74,17 @@ def test_tensors_in_a_function_that_nobody_calls_say_what_to_write(
     assert "func = te.create_prim_func([A, B, C])" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("between", ["; ", "\n"])
+def test_calls_of_a_factory_on_one_line_have_their_own_figures(run: Run, between: str) -> None:
+    text = TENSORS.format(n="1024")
+    text += "def add(m):\n    D = te.compute((n, m), lambda i, j: A[i] + B[i], name='D')\n"
+    text += "    return te.create_prim_func([A, B, D])\n"
+    text += between.join(f"f{m} = add({m})" for m in (2, 4, 8)) + "\n"
+    built = [one for one in reports(run(text), text) if one.definition.startswith("f")]
+    flop = {one.definition: one.flop for one in built}
+    assert flop == {"f2": 2048, "f4": 4096, "f8": 8192}
+
+
 def test_the_decorator_of_tvm_tir(run: Run) -> None:
     text = """\
 import tvm

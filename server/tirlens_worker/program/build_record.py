@@ -45,7 +45,8 @@ class Event(NamedTuple):
     """A function, a module or a compiled kernel, and how it was built.
 
     The versions of one schedule have a `sequence` and ascending `number`.  `origin` is the call
-    that executed the statement; None for the execution of the document itself.
+    that executed the statement; None for the execution of the document itself.  `column` is that
+    of the statement, whose line may have several; None for a version of a schedule.
     """
 
     line: int
@@ -54,6 +55,14 @@ class Event(NamedTuple):
     sequence: Optional[int] = None
     number: int = 0
     origin: Optional[CallCandidate] = None
+    column: Optional[int] = None
+
+    def is_in(self, span: Span) -> bool:
+        """Whether the event is of a statement in `span`."""
+        if self.column is None:
+            return span.line <= self.line <= span.end_line
+        start, end = (span.line, span.column), (span.end_line, span.end_column)
+        return start <= (self.line, self.column) < end
 
 
 class BuildRecord:
@@ -67,7 +76,8 @@ class BuildRecord:
         # The lines of the blocks of each function, with the number of events before it.
         self._block_lines: List[Tuple[int, Dict[str, int]]] = []
         self._operation_lines: Dict[int, Tuple[Any, int]] = {}
-        self._watched: Dict[int, str] = {}
+        # The name of what each watched statement calls, by line and column.
+        self._watched: Dict[Tuple[int, int], str] = {}
         self._remarks: Dict[int, List[str]] = {}
         self._origin: Optional[CallCandidate] = None
         self._chosen: Set[str] = set()
@@ -80,11 +90,12 @@ class BuildRecord:
         """Record the values of the simple statements at `spans`; their code is changed."""
         for node in walk_statements(self._document.tree) if spans else ():
             value = getattr(node, "value", None)
-            if not isinstance(node, _SIMPLE) or value is None or node.lineno in self._watched:
+            if not isinstance(node, _SIMPLE) or value is None or self.is_watched(node):
                 continue
             if any(span.line <= node.lineno <= span.end_line for span in spans):
-                self._watched[node.lineno] = _callee_name(value)
-                _instrument(node, value)
+                column = self._document.column_of(node)
+                self._watched[node.lineno, column] = _callee_name(value)
+                _instrument(node, value, column)
 
     @contextlib.contextmanager
     def during(self, call: CallCandidate) -> Generator[None, None, None]:
@@ -101,16 +112,17 @@ class BuildRecord:
 
     def is_watched(self, statement: ast.stmt) -> bool:
         """Whether the value of `statement` is recorded."""
-        return statement.lineno in self._watched
+        return (statement.lineno, self._document.column_of(statement)) in self._watched
 
-    def note(self, line: int, value: Any) -> Any:
-        """Record the `value` of the statement at `line`, and return it."""
+    def note(self, line: int, column: int, value: Any) -> Any:
+        """Record the `value` of the statement at `line` and `column`, and return it."""
         name = type(value).__name__
         if name == "Schedule":
             self._add_version(value, line, "Schedule")
         elif _is_built(value):
-            step = self._watched.get(line, "")
-            self._events.append(Event(line, _snapshot(value), step, origin=self._origin))
+            step = self._watched.get((line, column), "")
+            event = Event(line, _snapshot(value), step, origin=self._origin, column=column)
+            self._events.append(event)
         return value
 
     def note_step(self, schedule: Any, step: str, depth: int) -> None:
@@ -156,15 +168,15 @@ class BuildRecord:
         lines = [line for line in self._remarks if first_line <= line <= last_line]
         return list(dict.fromkeys(text for line in lines for text in self._remarks[line]))
 
-    def events(self, first_line: int, last_line: int) -> List[Event]:
-        """The last event of each schedule at these lines, and the last other one.
+    def events(self, span: Span) -> List[Event]:
+        """The last event of each schedule at the lines of `span`, and the last other one in it.
 
         They are of the execution of the document and of the chosen calls.
         """
         found: Dict[Optional[int], Event] = {}
         for event in self._events:
             is_displayed = event.origin is None or event.origin.expression in self._chosen
-            if is_displayed and first_line <= event.line <= last_line:
+            if is_displayed and event.is_in(span):
                 found[event.sequence] = event
         if len(found) > 1:
             found.pop(None, None)
@@ -360,9 +372,10 @@ def _stem(name: str, lines: Dict[str, int]) -> Optional[str]:
     return max(fitting, key=len, default=None)
 
 
-def _instrument(node: Any, value: ast.expr) -> None:
+def _instrument(node: Any, value: ast.expr, column: int) -> None:
     """Pass the value of a statement through `BuildRecord.note`."""
-    call = ast.Call(ast.Name(NOTE_NAME, ast.Load()), [ast.Constant(node.lineno, None), value], [])
+    place: List[ast.expr] = [ast.Constant(node.lineno, None), ast.Constant(column, None)]
+    call = ast.Call(ast.Name(NOTE_NAME, ast.Load()), [*place, value], [])
     node.value = ast.fix_missing_locations(ast.copy_location(call, value))
 
 

@@ -66,9 +66,9 @@ class Document:
             self._by_position = {}
             for node in walk_statements(self.tree):
                 if isinstance(node, ast.stmt):
-                    self._by_position[(node.lineno, self._column(node))] = node
+                    self._by_position[(node.lineno, self.column_of(node))] = node
                     for decorator in getattr(node, "decorator_list", ()):
-                        key = (decorator.lineno, self._column(node))
+                        key = (decorator.lineno, self.column_of(node))
                         self._by_position.setdefault(key, node)
         return self._by_position.get((span.line, span.column))
 
@@ -117,7 +117,7 @@ class Document:
 
     def span_of(self, node: Any) -> Span:
         """The span of a syntax node; of a `def` or `class` without its decorators and body."""
-        start = self._column(node)
+        start = self.column_of(node)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             end = len(self._line(node.lineno).rstrip())
             return Span(node.lineno, start, node.lineno, max(end, start))
@@ -203,7 +203,8 @@ class Document:
     def _line(self, number: int) -> str:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
-    def _column(self, node: Any) -> int:
+    def column_of(self, node: Any) -> int:
+        """The column at which a syntax node starts, in code points."""
         return _code_points(self._line(node.lineno), node.col_offset)
 
 

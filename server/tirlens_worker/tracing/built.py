@@ -59,10 +59,10 @@ class BuiltTracer:
         statement = self._loaded.document.statement_at(span)
         if isinstance(statement, ast.FunctionDef):
             return self._graph(request, statement.name), None
-        events = self._record.events(span.line, span.end_line)
+        events = self._record.events(span)
         if not events and request.local_to is not None:
             self._call(request)
-            events = self._record.events(span.line, span.end_line)
+            events = self._record.events(span)
         found = [
             built
             for event in _without_repeated(events)
@@ -155,7 +155,7 @@ class BuiltTracer:
             except BaseException as error:
                 self._failures[name] = Failure(call, error)
                 span = request.definition or request.span
-                if self._record.events(span.line, span.end_line):
+                if self._record.events(span):
                     return
                 continue
             self._failures.pop(name, None)
@@ -164,8 +164,10 @@ class BuiltTracer:
     def _is_executed(self, request: KernelRequest) -> bool:
         """Whether the function around the statements has built something."""
         path = self._loaded.document.definitions_along(request.local_to or "", request.span.line)
-        first, last = (path[-1].lineno, path[-1].end_lineno or 0) if path else (0, 0)
-        return bool(self._record.events(first, last))
+        if not path:
+            return False
+        first, last = path[-1].lineno, path[-1].end_lineno or 0
+        return bool(self._record.events(Span(first, 0, last + 1, 0)))
 
     def _calls(self, request: KernelRequest) -> Iterator[CallCandidate]:
         for candidate in request.candidates:
