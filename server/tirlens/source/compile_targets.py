@@ -23,13 +23,15 @@ def compile_targets(nodes: Iterable[ast.AST]) -> tuple[Mapping[str, Any], ...]:
     """
     values: dict[str, list[ast.expr]] = {}
     found: list[ast.expr] = []
+    contexts: list[ast.expr] = []
     for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             values.setdefault(node.targets[0].id, []).append(node.value)
         elif isinstance(node, ast.Call):
             found.extend(_argument(node))
-        elif isinstance(node, ast.withitem) and _is_target(node.context_expr):
-            found.append(node.context_expr)
+        elif isinstance(node, ast.withitem):
+            contexts.append(node.context_expr)
+    found.extend(node for node in contexts if _is_target(node) or _is_named_target(node, values))
     known: list[Mapping[str, Any]] = []
     for node in found:
         for target in _literals(node, values):
@@ -60,6 +62,11 @@ def _argument(call: ast.Call) -> Iterator[ast.expr]:
 
 def _is_target(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "Target"
+
+
+def _is_named_target(node: ast.expr, values: Mapping[str, Sequence[ast.expr]]) -> bool:
+    """Whether `node` is a name that the text gives to a target."""
+    return isinstance(node, ast.Name) and any(map(_is_target, values.get(node.id, ())))
 
 
 def _literals(

@@ -12,6 +12,7 @@ from ..state.bound_loops import bound_loop
 from ..state.exec_scopes import Index
 from ..state.kernel_state import KernelState
 from .builder import NodeBuilder, Nodes
+from .implied_threads import add_implied_loops, thread_extents
 from .traversal import Traversal
 
 
@@ -40,6 +41,10 @@ class ThreadLoops:
         if active is not None:
             names.define(var, active)
             return self._walk.nodes(body)
+        is_outermost = not bindings.active
+        threads = thread_extents(body) if is_outermost else {}
+        for thread_tag, size in threads.items():
+            bindings.bind(thread_tag, size)
         name = names.define(var)
         self._state.ranges.add(name, 0, extent)
         bindings.bind(tag, extent)
@@ -48,6 +53,11 @@ class ThreadLoops:
             inner = self._walk.scope(body).nodes
         finally:
             del bindings.active[tag]
+        for axis, thread_tag in enumerate(dialect.THREAD_TAGS):
+            if threads.get(thread_tag, 1) > 1 and thread_tag != tag:
+                implied = bindings.thread_name(axis)
+                self._state.ranges.add(implied, 0, threads[thread_tag])
+                inner = add_implied_loops(inner, thread_tag, implied, threads[thread_tag])
         return (bound_loop(name, tag, extent, inner, self._state.position.sites),)
 
     def tile_launch(self, extents: Any, body: Any) -> Nodes:
