@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 from typing import TypeGuard
@@ -43,6 +44,30 @@ def count_union(
 def distinct_images(images: Sequence[Image]) -> list[Image]:
     """The images that have positions, equal ones once."""
     return list({_key(item): item for item in images if item.size}.values())
+
+
+def join_products(images: Sequence[Image]) -> list[Image]:
+    """`images` with one for those that differ in the coordinates of one dimension alone.
+
+    An example are the fields of a record, whose rows are the same.
+    """
+    joined = list(images)
+    for axis in sorted({axis for image in images for axis in image.sides}, reverse=True):
+        groups: dict[object, list[Image]] = {}
+        for image in joined:
+            others = {other: side for other, side in image.sides.items() if other != axis}
+            key = _key(replace(image, sides=others)), axis in image.sides
+            groups.setdefault(key, []).append(image)
+        joined = [image for group in groups.values() for image in _join_along(group, axis)]
+    return joined
+
+
+def _join_along(group: Sequence[Image], axis: int) -> Sequence[Image]:
+    """One image of those in `group`, which differ along `axis`; all for too many coordinates."""
+    if len(group) == 1 or sum(len(image.sides[axis]) for image in group) > CELL_LIMIT:
+        return group
+    sides = np.concatenate([_coordinates(image.sides[axis]) for image in group])
+    return [replace(group[0], sides={**group[0].sides, axis: _sort_distinct(sides)})]
 
 
 def are_disjoint(one: Image, other: Image, scales: Sequence[int]) -> bool:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from .arrays import np
-from .image_unions import count_union, distinct_images
+from .image_unions import count_union, distinct_images, join_products
 from .images import DependentPositions, Image, Side, find_image
 from .solver import Solver
 
@@ -42,6 +42,7 @@ def count_units(
         known = [image for image in found if image is not None]
         if len(known) == len(found):
             return count_union(known, in_units, (*(1 for _ in shape[1:]), per_unit))
+    distinct = join_products(distinct)
     if len(distinct) == 1 and not distinct[0].dependent:
         return _count_product_units(distinct[0], shape, per_unit), True
     most = sum(

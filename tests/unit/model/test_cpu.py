@@ -316,3 +316,35 @@ def test_no_loop_moves_more_than_dram_can(device: str, kind: LoopKind) -> None:
     assert report.dram_bytes.total is not None and report.dram_fraction is not None
     least_s = report.dram_bytes.total / load(device).dram.bytes_per_s
     assert timed(report) >= least_s and report.dram_fraction <= 1
+
+
+def gathered(elements: int, table: int, width: int = 1) -> ReadWrite:
+    """DRAM bytes of a loop that copies rows of `width` elements from places that data select."""
+    shapes = {"I": (elements,), "A": (table, width), "B": (elements, width)}
+    leaf = store({"A": (("load", "I", "i"), "j"), "I": ("i",)}, ("B", ("i", "j")))
+    return analyze(facts(shapes, [loop("i", elements), loop("j", width)], leaf), DEVICE).dram_bytes
+
+
+@pytest.mark.parametrize("times", [16, 64, 256])
+def test_a_gather_moves_a_line_for_each_element(times: int) -> None:
+    elements = 1 << 22
+    lines = elements * times * 4 // CACHE_LINE_BYTES
+    distinct = lines * -math.expm1(-elements / lines)
+    others = 2 * 4 * elements
+    found = gathered(elements, elements * times)
+    assert found.read is not None
+    assert distinct * CACHE_LINE_BYTES * 0.98 < found.read - others
+    assert found.read - others < elements * CACHE_LINE_BYTES * 1.001
+
+
+def test_a_gather_from_a_table_in_a_cache_moves_the_other_arrays() -> None:
+    elements = 1 << 26
+    assert gathered(elements, 1024) == ReadWrite(
+        pytest.approx(2 * 4 * elements, rel=0.01), pytest.approx(4 * elements, rel=0.01)
+    )
+
+
+def test_a_gather_of_rows_moves_the_rows() -> None:
+    rows, width = 1 << 19, 256
+    found = gathered(rows, rows * 16, width)
+    assert found.read == pytest.approx(rows * width * 4 * 2, rel=0.05)

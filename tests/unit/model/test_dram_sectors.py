@@ -110,6 +110,31 @@ def test_a_gather_from_a_table_that_stays_in_l2_moves_the_table() -> None:
     assert found.dram_bytes.read == pytest.approx((table + ITEMS) * 4, rel=0.02)
 
 
+def test_a_gather_from_a_table_that_stays_in_l1_loads_it_once_in_each_sm() -> None:
+    table = 256
+    found = report([("A", (("load", "I", FLAT),))], {"A": (table,), "I": (ITEMS,)})
+    sms = load("h100-sxm").sm_count
+    assert found.l2_bytes == pytest.approx(ITEMS * 8 + table * 4 * sms, rel=0.001)
+
+
+@pytest.mark.parametrize("fields", [(6, 7, 8, 9), (6, 9), (1, 13), (0, 4, 8)])
+def test_fields_of_a_record_that_is_no_multiple_of_a_sector(fields: tuple[int, ...]) -> None:
+    """Fields of records of 80 bytes, which begin in the middle of a sector or at its start."""
+    found = report([("A", (FLAT, field)) for field in fields], {"A": (ITEMS, 20)})
+    of_two_records = {(80 * record + 4 * field) // 32 for record in (0, 1) for field in fields}
+    read = ITEMS // 2 * len(of_two_records) * 32
+    assert found.compulsory_sector_bytes == read + ITEMS * 4
+    assert found.compulsory_sectors_are_exact
+    assert found.dram_bytes.read == pytest.approx(read)
+
+
+@pytest.mark.parametrize("divisor", [2, 4, 32])
+def test_neighbours_that_read_one_element_move_one_sector(divisor: int) -> None:
+    index: Expr = ("*", ("//", FLAT, divisor), 16)
+    found = report([("A", (index,))], {"A": (ITEMS // divisor * 16,)})
+    assert found.dram_bytes.read == pytest.approx(ITEMS // divisor * 32)
+
+
 def test_a_gather_of_rows_moves_the_rows() -> None:
     row: Expr = ("load", "I", "bx")
     found = report([("A", (row, "tx"))], {"A": (BLOCKS * 4, THREADS), "I": (ITEMS,)})

@@ -35,11 +35,14 @@ class AccessPattern:
         Strides in bytes, each with the number of repetitions; the run is at every combination.
     line_bytes
         Bytes of a line: of a cache line, or of a page for a TLB.
+    selections
+        How many of the copies are at addresses that data select.
     """
 
     run_bytes: int
     copies: tuple[tuple[int, int], ...]
     line_bytes: int = CACHE_LINE_BYTES
+    selections: int = 1
 
     @property
     def run_lines(self) -> float:
@@ -61,9 +64,15 @@ class AccessPattern:
 
 
 def access_pattern(
-    digits: Sequence[tuple[int, int]], access_bytes: int, line_bytes: int = CACHE_LINE_BYTES
+    digits: Sequence[tuple[int, int]],
+    access_bytes: int,
+    line_bytes: int = CACHE_LINE_BYTES,
+    selections: int = 1,
 ) -> AccessPattern:
-    """The pattern of an access whose digits are given as (stride in bytes, number of values)."""
+    """The pattern of an access whose digits are given as (stride in bytes, number of values).
+
+    Data select so many more addresses: each has lines of its own, in any of the sets.
+    """
     run_bytes = access_bytes
     copies: list[tuple[int, int]] = []
     for stride, count in sorted((abs(stride), count) for stride, count in digits):
@@ -75,7 +84,9 @@ def access_pattern(
             copies[-1] = (stride, copies[-1][1] + count - 1)
         else:
             copies.append((stride, count))
-    return AccessPattern(run_bytes, tuple(copies), line_bytes)
+    if selections > 1:
+        copies.append(((run_bytes // line_bytes | 1) * line_bytes, selections))
+    return AccessPattern(run_bytes, tuple(copies), line_bytes, selections)
 
 
 def digit_values(
@@ -145,12 +156,18 @@ class Footprints:
         if key not in self._patterns:
             free = frozenset(loop.var for loop in stream.loops[depth:])
             context = stream.statement.node.context
-            digits = [
-                (stride, digit_values(digit, free, context, stream.extents))
-                for digit, stride in stream.address.terms
-            ]
+            digits: list[tuple[int, int]] = []
+            selections = 1
+            for digit, stride in stream.address.terms:
+                count = digit_values(digit, free, context, stream.extents)
+                if is_data_dependent(digit):
+                    selections *= count
+                else:
+                    digits.append((stride, count))
             address_bytes = stream.address.access_bytes
-            self._patterns[key] = access_pattern(digits, address_bytes, self.line_bytes)
+            self._patterns[key] = access_pattern(
+                digits, address_bytes, self.line_bytes, selections
+            )
         return self._patterns[key]
 
     def union(
@@ -172,7 +189,7 @@ class Footprints:
         array_bytes = group[0].address.array_bytes
         if widest.lines > array_bytes / self.line_bytes:
             # Two loops reach the same elements, as in the sweep of a triangle.
-            widest = AccessPattern(array_bytes, (), self.line_bytes)
+            widest = AccessPattern(array_bytes, (), self.line_bytes, widest.selections)
         distinct: list[int] = []
         for stream in group:
             offset = stream.address.offset_bytes
@@ -188,7 +205,12 @@ class Footprints:
         for signature, (pattern, copies) in self.union(streams, depth).items():
             array_bytes = by_signature[signature].address.array_bytes
             most = max(array_bytes / self.line_bytes, 1.0)
-            out[signature] = min(pattern.lines * copies, most)
+            touched = pattern.lines * copies
+            if pattern.selections > 1:
+                # Lines that are drawn at random, some of them more than once.
+                drawn = self.pattern(by_signature[signature], depth).lines
+                touched = -math.expm1(-drawn / most) * most
+            out[signature] = min(touched, most)
         return out
 
 

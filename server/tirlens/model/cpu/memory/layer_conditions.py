@@ -220,8 +220,23 @@ def _misses_of_loop(
     occupied_bytes = _occupied_bytes(footprints, node.streams, node.depth, cache)
     resident = resident_fraction(occupied_bytes, cache)
     compulsory = footprints.lines(node.streams, node.depth - 1)
-    return {
-        signature: resident * min(compulsory[signature], trip_counts[signature] * lines)
-        + (1 - resident) * trip_counts[signature] * lines
-        for signature, lines in _misses_in_iteration(node, cache, footprints).items()
-    }
+    selections = _selections(footprints, node.streams, node.depth)
+    selected = _selections(footprints, node.streams, node.depth - 1)
+    missed: dict[Signature, float] = {}
+    for signature, lines in _misses_in_iteration(node, cache, footprints).items():
+        every = trip_counts[signature] * lines
+        kept = resident
+        if selected[signature] > selections[signature]:
+            # What data select comes back after any distance: it hits the part that a cache holds.
+            held = cache.bytes / max(compulsory[signature] * cache.line_bytes, 1e-9)
+            kept *= min(held, 1.0)
+        missed[signature] = kept * min(compulsory[signature], every) + (1 - kept) * every
+    return missed
+
+
+def _selections(
+    footprints: Footprints, streams: Sequence[Stream], depth: int
+) -> dict[Signature, int]:
+    """By signature: the addresses that data select inside of `depth` loops."""
+    union = footprints.union(streams, depth)
+    return {signature: pattern.selections for signature, (pattern, _) in union.items()}

@@ -10,6 +10,7 @@ from typing import Any
 from tirlens_counting.expressions import (
     free_variables,
     is_data_dependent,
+    linear,
     simplify,
     substitute,
 )
@@ -135,8 +136,10 @@ class AccessFootprint:
             reach = high - low + box
             size = shape[dimension] if dimension < len(shape) else None
             # A strided tile touches one box in each step, not the elements between.
-            steps = math.prod(extents.get(name, 1) for name in sorted(names - chosen)) * box
-            touched = min(reach, steps)
+            steps = math.prod(extents.get(name, 1) for name in sorted(names - chosen))
+            if not of_data:
+                steps = min(steps, self._term_values(rest, names))
+            touched = min(reach, steps * box)
             if chosen:
                 touched *= math.prod(extents.get(name, 1) for name in sorted(chosen))
             # An index far beyond its dimension is a flat offset into later rows.
@@ -151,6 +154,17 @@ class AccessFootprint:
         found = max(min(total, combinations) * max(self._access.lanes, 1), 1.0)
         whole = [size for size in shape if isinstance(size, int)]
         return min(found, math.prod(whole)) if len(whole) == len(shape) and whole else found
+
+    def _term_values(self, index: Expr, free: frozenset[str]) -> float:
+        """The combinations of the values of the terms of an index; few where a term is divided."""
+        total = 1.0
+        for term in linear(index)[0]:
+            names = free_variables(term) & free
+            low, high = bounds(term, self._ranges_of(term, free))
+            total *= min(
+                high - low + 1, math.prod(self._context.extents.get(name, 1) for name in names)
+            )
+        return total
 
     @cached_property
     def _box_extents(self) -> list[float]:

@@ -126,11 +126,10 @@ class FlatAddress:
             span += reach
         number = copies * selections
         others = (term.stride_bytes for term in self.terms if term.stride_bytes not in in_run)
-        aligned = math.gcd(sector_bytes, self.start_bytes, *others)
-        # A run starts at any multiple of `aligned` bytes in a sector, and ends in one more sector.
-        sectors = (span - min(aligned, span)) / sector_bytes + 1
-        if aligned == sector_bytes:
-            sectors = math.ceil(span / sector_bytes)
+        # A run starts at any multiple of `step` bytes behind the first start in a sector.
+        step = math.gcd(sector_bytes, *others)
+        starts = range(self.start_bytes % step, sector_bytes, step)
+        sectors = sum(math.ceil((start + span) / sector_bytes) for start in starts) / len(starts)
         return TouchedBytes(touched * number, sectors * sector_bytes * number, selections)
 
 

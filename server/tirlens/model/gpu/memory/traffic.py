@@ -147,12 +147,30 @@ def _l1_misses(
     room = device.l1_bytes_per_sm - launch.shared_bytes * concurrent_blocks
     missed = miss_probability(window / room) if room > 0 else 1.0
     missed_bytes = dict(read)
+    for entry in read:
+        if room > 0 and _is_selection(entry):
+            missed_bytes[entry] = _table_misses(entry, read[entry], room, device.sm_count)
     for bodies in repeated.values():
         for number, group in enumerate(bodies.values()):
             kept = 1.0 if number == 0 else missed
             for position, entry in enumerate(group):
                 missed_bytes[entry] *= kept if position == 0 else 0.0
     return missed_bytes
+
+
+def _is_selection(entry: GlobalAccess) -> bool:
+    """Whether data select what threads read of an array."""
+    is_read = entry.access.mode == "read" and entry.access.route == "thread"
+    return is_read and entry.address is not None and entry.address.selection_stride_bytes > 0
+
+
+def _table_misses(entry: GlobalAccess, read_bytes: float, room: float, sms: int) -> float:
+    """The bytes that reads of a table miss: each SM loads it once while L1 of `room` bytes has it.
+
+    L1 keeps what one block has loaded for the next one.
+    """
+    once = min(entry.array_bytes * sms, read_bytes)
+    return once + (read_bytes - once) * miss_probability(min(entry.array_bytes / room, 10.0))
 
 
 def _is_thread_write(entry: GlobalAccess) -> bool:
