@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Mapping
 
 from ...facts import Expr, Let
 from ..ir import dialect
@@ -41,8 +41,7 @@ class ThreadLoops:
         if active is not None:
             names.define(var, active)
             return self._walk.nodes(body)
-        is_outermost = not bindings.active
-        threads = thread_extents(body) if is_outermost else {}
+        threads: Mapping[str, int] = {} if bindings.active else thread_extents(body)
         for thread_tag, size in threads.items():
             bindings.bind(thread_tag, size)
         name = names.define(var)

@@ -165,9 +165,7 @@ class Footprints:
                 else:
                     digits.append((stride, count))
             address_bytes = stream.address.access_bytes
-            self._patterns[key] = access_pattern(
-                digits, address_bytes, self.line_bytes, selections
-            )
+            self._patterns[key] = access_pattern(digits, address_bytes, self.line_bytes, selections)
         return self._patterns[key]
 
     def union(
