@@ -30,7 +30,7 @@ CLOSED_STATUS = 76
 
 @dataclass(frozen=True)
 class FrameworkInfo:
-    """A framework installed in the worker's interpreter: ``tvm`` or ``tilelang``.
+    """A framework installed in the worker's interpreter, one of `framework_names.MODULES`.
 
     If it cannot be imported, `version` is None and `error` is the reason.
     """

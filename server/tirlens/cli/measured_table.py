@@ -13,6 +13,7 @@ from tirlens.file_reader import read_text
 from tirlens.file_writer import replacing
 from tirlens.ide.escaping import csv_cell
 from tirlens.model.report import KernelReport
+from tirlens_worker import framework_names
 from tirlens_worker.protocol import Timing
 
 _MAX_BYTES = 256 << 20
@@ -23,7 +24,7 @@ COLUMNS = {
     "kernel": "the name of its definition",
     "call": "the call that made the kernel",
     "bindings": "sizes of dynamic dimensions, NAME=VALUE separated by spaces",
-    "framework": "tvm or tilelang",
+    "framework": framework_names.ANY_OF_THEM,
     "framework_version": "its version",
     "measured_device": "the device's own name",
     "target": "its architecture or CPU, as the framework names it",

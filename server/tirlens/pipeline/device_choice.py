@@ -90,7 +90,7 @@ def _cpu_schedules(kernels: Sequence[KernelFacts]) -> frozenset[int]:
 
 
 def _is_without_threads(facts: KernelFacts) -> bool:
-    return facts.framework == "tvm" and not (facts.launch.grid or facts.launch.threads)
+    return facts.framework != "tilelang" and not (facts.launch.grid or facts.launch.threads)
 
 
 def _has_parallel_loop(nodes: Iterable[Node]) -> bool:

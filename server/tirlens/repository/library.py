@@ -34,6 +34,7 @@ from tirlens.repository.values import (
     items_of,
 )
 from tirlens.source.values import FUNCTIONS, UnknownValueError, apply
+from tirlens_worker import framework_names
 
 NOT_KNOWN = object()
 """The result of `call` for a function that is not known here."""
@@ -48,7 +49,7 @@ _METHODS = {
     tuple: {"index", "count"},
     set: {"add", "union", "copy"},
 }  # fmt: skip
-_KERNEL_LIBRARIES = ("tilelang", "tvm", "triton", "cutlass", "numba")
+_KERNEL_LIBRARIES = (*framework_names.MODULES, "triton", "cutlass", "numba")
 _KERNEL_DECORATORS = ("prim_func", "macro", "inline", "kernel")
 # Functions that return their argument, or a decorator which does.
 _DECORATORS = frozenset(
@@ -123,7 +124,7 @@ def call(
 
 def _function(path: str, positional: list[Value], named: dict[str, Value]) -> Value:
     known = FUNCTIONS.get(path.removeprefix("builtins."))
-    if known is None and path.split(".")[0] in ("tilelang", "tvm", "triton"):
+    if known is None and path.split(".")[0] in (*framework_names.MODULES, "triton"):
         known = FUNCTIONS.get(path.rpartition(".")[2])
     if known is None:
         return NOT_KNOWN

@@ -12,12 +12,13 @@ from tirlens.repository.data_files import DataFiles
 from tirlens.repository.devices import Gpu
 from tirlens.repository.values import Conditions, ModuleScope
 from tirlens.source.module_names import bound_names
+from tirlens_worker import framework_names
 
 _MAX_CHARACTERS = 1 << 20
 # That many are parsed in the time of one expression's evaluation.
 _CHARACTERS_OF_AN_EXPRESSION = 8
 # Their code is never evaluated, in their own repositories either.
-_LIBRARIES = {"torch", "numpy", "tvm", "tilelang", "triton", "pytest", "transformers"}
+_LIBRARIES = {*framework_names.MODULES, "torch", "numpy", "triton", "pytest", "transformers"}
 
 
 class Modules:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from tirlens.source.module_names import Names
 from tirlens.source.nodes import child_nodes
+from tirlens_worker import framework_names
 
-_FRAMEWORKS = frozenset({"tvm", "tilelang"})
 # Calls that yield a function or module from something else than one.
 _ORIGINS = frozenset({"create_prim_func", "create_relax_prim_func", "IRModule", "from_expr"})
 # Methods with names of their own, whatever the object.
@@ -44,8 +44,8 @@ class Builders:
 
     def __init__(self, names: Names, nodes: list[ast.AST]) -> None:
         self._names = names
-        self._is_tvm = not _FRAMEWORKS.isdisjoint(
-            path.split(".")[0] for path in names.aliases.values()
+        self._is_tvm = any(
+            path.split(".")[0] in framework_names.MODULES for path in names.aliases.values()
         )
         self._own_passes = {
             node.name
@@ -179,4 +179,4 @@ def calls_of(statement: ast.stmt) -> Iterator[ast.Call]:
 
 def _is_of_framework(path: str) -> bool:
     head, _, rest = path.partition(".")
-    return head in _FRAMEWORKS and bool(rest)
+    return head in framework_names.MODULES and bool(rest)

@@ -17,6 +17,7 @@ from tirlens.source.find import Definition, Found, blocks, is_helper_function
 from tirlens.source.module_names import Names, bound_names
 from tirlens.source.parse import Text
 from tirlens.source.source_file import Directive, KernelSource
+from tirlens_worker import framework_names
 from tirlens_worker.facts import Span
 
 # The most versions of the schedules of one function, or of the module's own level.
@@ -26,7 +27,7 @@ _PRINTERS = ("print", "type", "repr", "str")
 _RAISES = re.compile(r"\b(raises|assertRaises\w*)$")
 # Modules that have no kernels of the user.
 _LIBRARIES = frozenset({
-    *sys.stdlib_module_names, "tvm", "tilelang", "torch", "numpy", "pytest", "triton", "jax",
+    *sys.stdlib_module_names, *framework_names.MODULES, "torch", "numpy", "pytest", "triton", "jax",
     "scipy", "pandas", "matplotlib", "transformers", "torchvision", "onnx", "tqdm", "einops",
     "tvm_ffi", "cuda", "cupy", "ml_dtypes", "typing_extensions", "yaml", "requests",
 })  # fmt: skip

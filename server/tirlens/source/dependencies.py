@@ -22,13 +22,14 @@ from collections.abc import Collection, Iterable, Sequence
 from tirlens.source.module_names import Names, bound_names
 from tirlens.source.parse import Text
 from tirlens.source.source_file import Statement
+from tirlens_worker import framework_names
 
 _GLOBAL = re.compile(r"\bglobal\s")
 _WORD = re.compile(r"[^\W\d]\w*")
 # Calls of these read their arguments and change nothing that another statement can see.
 _HARMLESS = frozenset({
-    "tvm", "tilelang", "torch", "numpy", "pytest", "functools", "itertools", "dataclasses",
-    "typing", "math", "enum", "abc", "collections",
+    *framework_names.MODULES, "torch", "numpy", "pytest", "functools", "itertools",
+    "dataclasses", "typing", "math", "enum", "abc", "collections",
 })  # fmt: skip
 # What these decorators make is changed by its own methods, which change nothing else.
 _REGISTRIES = frozenset({

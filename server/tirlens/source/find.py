@@ -75,7 +75,8 @@ class _Finder:
     def _function(self, node: FunctionNode, scope: tuple[Definition, ...]) -> list[Found]:
         kinds = self._names.decorators(node)
         if "prim_func" in kinds:
-            return [Found(node, "prim_func", (node,), scope)]
+            is_scalar = node.returns is not None and self._names.is_function_of_tirx(node)
+            return [] if is_scalar else [Found(node, "prim_func", (node,), scope)]
         if "macro" in kinds:
             return []
         tuned = "autotune" in kinds

@@ -31,6 +31,7 @@ from tirlens.source.values import (
     apply,
     render,
 )
+from tirlens_worker import framework_names
 
 _MAX_DEPTH = 24
 
@@ -285,7 +286,9 @@ class Folder:
         if path.split(".")[0] == "torch":
             return self._tensor(path, node, frame)
         function = FUNCTIONS.get(path) or FUNCTIONS.get(
-            path.split(".")[-1] if path.split(".")[0] in ("tilelang", "tvm", "triton") else ""
+            path.split(".")[-1]
+            if path.split(".")[0] in (*framework_names.MODULES, "triton")
+            else ""
         )
         if function is not None:
             given = [self.fold_constant(item, frame) for item in node.args]

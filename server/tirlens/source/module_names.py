@@ -9,12 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tirlens.source.nodes import child_nodes, walk
+from tirlens_worker import framework_names
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
-_FRAMEWORKS = ("tvm", "tilelang")
 # Words in the names of packages that build kernels of TVM: `tvm_ops`, `tirx_kernels`.
 _TVM_WORDS = frozenset({"tvm", "tir", "tirx", "tilelang"})
+# The frameworks in the order in which a file's imports decide: tilelang brings its own tvm, and
+# the package of TIRx is imported beside tvm for comparisons alone.
+_PRECEDENCE = ("tvm_tirx", "tilelang", "tvm")
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,9 @@ class Names:
             return None if self._is_of_other_language(path) else last
         if last == "kernel" and self._is_on_tvm(path):
             return "prim_func"
-        ours = head in _FRAMEWORKS or head == "T"
+        ours = head in framework_names.MODULES or head == "T"
+        if last == "function" and self._is_of_tirx(path):
+            return "prim_func"
         if ours and last in ("jit", "lazy_jit", "eager_jit"):
             return "specialized" if path.startswith("tvm") else "jit"
         if ours and last == "autotune":
@@ -66,6 +71,22 @@ class Names:
     def _is_on_tvm(self, path: str) -> bool:
         """Whether `path` is in an imported package whose name has that of TVM in it."""
         return self._is_imported(path) and not _TVM_WORDS.isdisjoint(re.split(r"[._]", path))
+
+    def is_function_of_tirx(self, node: FunctionNode) -> bool:
+        """Whether a definition is a ``T.function``, which returns a value only to other code."""
+        paths = (
+            self.dotted_path(item.func if isinstance(item, ast.Call) else item)
+            for item in node.decorator_list
+        )
+        return any(
+            path is not None and path.endswith(".function") and self._is_of_tirx(path)
+            for path in paths
+        )
+
+    def _is_of_tirx(self, path: str) -> bool:
+        """Whether `path` is a name of TIRx, whose functions are kernels (``T.function``)."""
+        is_named = "tirx" in path.split(".") and path.split(".")[0] in framework_names.MODULES
+        return is_named or (path.startswith("T.") and self.framework == "tvm_tirx")
 
     def _is_of_other_language(self, path: str) -> bool:
         """Whether `path` is in an imported package that has nothing to do with TVM."""
@@ -88,9 +109,9 @@ class Names:
 
     @property
     def framework(self) -> str | None:
-        """``tilelang`` or ``tvm``, whichever the file imports; tilelang brings its own tvm."""
+        """The framework that the file imports; None where it imports none."""
         heads = {path.split(".")[0] for path in self.aliases.values()}
-        return next((name for name in ("tilelang", "tvm") if name in heads), None)
+        return next((name for name in _PRECEDENCE if name in heads), None)
 
     def framework_import(self, tree: ast.Module) -> ast.stmt | None:
         """The first import of the framework; None where the file imports none."""

@@ -10,13 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tirlens.worker_client.probing import Probe, probe
+from tirlens_worker import framework_names
 from tirlens_worker.protocol import Problem
 
 _OLDEST_PYTHON = (3, 8)
-_INSTALL = {
-    "tvm": '"apache-tvm>=0.26,<0.28" "apache-tvm-ffi==0.1.14.post1"',
-    "tilelang": '"tilelang>=0.1.15" "apache-tvm-ffi>=0.1.11,<0.1.13"',
-}
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,13 @@ def interpreters(
 def _is_suitable(found: Probe, hint: str | None) -> bool:
     if found.error is not None or _is_too_old(found):
         return False
-    return hint in found.frameworks if hint else bool(found.frameworks)
+    return hint in _importable(found) if hint else bool(found.frameworks)
+
+
+def _importable(found: Probe) -> tuple[str, ...]:
+    """The frameworks that a worker can use; two of their own TVMs cannot be in one process."""
+    has_tvm = any(name in found.frameworks for name in ("tvm", "tilelang"))
+    return tuple(name for name in found.frameworks if name != "tvm_tirx" or not has_tvm)
 
 
 def _has_copy(found: Probe, hint: str | None) -> bool:
@@ -117,9 +120,10 @@ def _interpreter(candidate: _Candidate, found: Probe, hint: str | None) -> Inter
         )
     elif not _is_suitable(found, hint) and not _has_copy(found, hint):
         how = _how_to_install(candidate.path, found, hint or "tvm")
+        lacks = "cannot use beside another" if hint in found.frameworks else "does not have"
         message = (
-            f"the file needs {hint or 'tvm or tilelang'}, which {candidate.path} "
-            f"({candidate.why}) does not have{how}"
+            f"the file needs {hint or framework_names.ANY_OF_THEM}, which {candidate.path} "
+            f"({candidate.why}) {lacks}{how}"
         )
     return Interpreter(
         path=candidate.path,
@@ -134,17 +138,19 @@ def _interpreter(candidate: _Candidate, found: Probe, hint: str | None) -> Inter
 def _how_to_install(python: Path, found: Probe, missing: str) -> str:
     """How to install `missing`: in an environment of its own where another framework is.
 
-    The two frameworks need different versions of apache-tvm-ffi, and pip would replace the one
-    that works.
+    The frameworks need different versions of apache-tvm-ffi, and pip would replace the one that
+    works.
     """
+    requirement = framework_names.framework_of(missing).requirement
     if not found.frameworks:
-        return f"; install it: {python} -m pip install {_INSTALL[missing]}"
-    has = ", ".join(f"{name} {version}" for name, version in found.frameworks.items())
+        return f"; install it: {python} -m pip install {requirement}"
+    others = {name: version for name, version in found.frameworks.items() if name != missing}
+    has = ", ".join(f"{name} {version}" for name, version in others.items())
     folder = Path(f".venv-{missing}")
     own = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     return (
         f" (it has {has}, which cannot share an environment with {missing}); make another: "
-        f"{python} -m venv {folder} && {own} -m pip install {_INSTALL[missing]}, and select it "
+        f"{python} -m venv {folder} && {own} -m pip install {requirement}, and select it "
         f'(--python {own}, or python = "{own}" below [tool.tirlens] in pyproject.toml)'
     )
 

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tirlens.environment_variables import allowed_variables
+from tirlens_worker import framework_names
 
 _PROBE_TIMEOUT_S = 20.0
 _Stamps: TypeAlias = tuple[tuple[str, int, int], ...]
 # The folders of the frameworks' modules and shared libraries, below that of the packages.
-_FRAMEWORK_FOLDERS = ("tvm", "tvm/lib", "tvm_ffi", "tvm_ffi/lib", "tilelang", "tilelang/lib")
+_FRAMEWORK_FOLDERS = tuple(
+    f"{module}{part}" for module in (*framework_names.MODULES, "tvm_ffi") for part in ("", "/lib")
+)
 _CACHE = "__pycache__"
 # Found without importing: the frameworks take seconds to import and may print or crash.
 _PROBE = """
@@ -48,7 +51,7 @@ def find(name, *packages):
         except Exception:
             pass
     return "unknown"
-found = {"tvm": find("tvm", "apache-tvm", "tvm"), "tilelang": find("tilelang", "tilelang")}
+found = {name: find(name, *packages) for name, packages in json.loads(sys.argv[2])}
 print(json.dumps({
     "python": platform.python_version(),
     "frameworks": {k: v for k, v in found.items() if v},
@@ -90,7 +93,8 @@ _cache: dict[Path, tuple[tuple[str, ...], _Stamps, Probe]] = {}
 
 
 def _ask(path: Path) -> tuple[Probe, tuple[str, ...]]:
-    command = [str(path), "-c", _PROBE, str(os.getpid())]
+    frameworks = [(one.module, one.distributions) for one in framework_names.FRAMEWORKS]
+    command = [str(path), "-c", _PROBE, str(os.getpid()), json.dumps(frameworks)]
     try:
         answer = subprocess.run(
             command,

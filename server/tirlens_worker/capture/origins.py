@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from .. import framework_names
 from .unknown_values import UnknownInt
 from .values_as_text import NoTextError, arguments_text
 
@@ -19,7 +20,7 @@ _LIBRARIES = tuple(
     if path
 )
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_FRAMEWORKS = ("tilelang", "tvm", "tvm_ffi", "torch", "tirlens_worker")
+_FRAMEWORKS = (*framework_names.MODULES, "tvm_ffi", "torch", "tirlens_worker")
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import sys
 from types import FunctionType, MethodType
 from typing import Any, Mapping, Sequence, cast
 
+from .. import framework_names
 from . import local_functions
 
 _MAX_DEPTH = 6
@@ -82,7 +83,7 @@ def _text_of(value: Any, names: Mapping[str, Any], depth: int) -> str:
     if isinstance(value, functools.partial):
         arguments = arguments_text((value.func, *value.args), value.keywords, names)
         return "__import__('functools').partial({})".format(arguments)
-    if kind.__module__.split(".")[0] in ("tvm", "tilelang", "tvm_ffi"):
+    if kind.__module__.split(".")[0] in (*framework_names.MODULES, "tvm_ffi"):
         return _framework_text(value, names)
     if isinstance(value, FunctionType) and "<locals>" in value.__qualname__:
         return _local_text(value, names, depth)

@@ -1,4 +1,4 @@
-"""The only importers of tvm and tilelang: installed frameworks, and facts from their IR."""
+"""The only importers of the frameworks: which are installed, and facts from their IR."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import importlib
 import importlib.util
 from typing import List, Optional, Tuple
 
+from .. import framework_names
 from ..protocol import FrameworkInfo
 
 
 def detect() -> Tuple[FrameworkInfo, ...]:
     """The frameworks of this interpreter, tilelang first, because it contains a fork of `tvm`.
 
-    A framework is imported to prove that it works; the warm worker needs it imported anyway.
+    A framework is imported to prove that it works; the warm worker needs it imported anyway.  A
+    process that has one of them ends where it imports another (tvm_ffi registers each function
+    once), so that the others are not tried.
     """
     found: List[FrameworkInfo] = []
-    for name in ("tilelang", "tvm"):
-        if not _is_installed(name):
-            continue
-        info = _probe_import(name)
-        found.append(info)
-        if name == "tilelang" and info.error is None:
-            # The `tvm` of tilelang is its fork, not an installed apache-tvm.
-            break
+    for name in sorted(framework_names.MODULES, key=lambda name: name != "tilelang"):
+        if _is_installed(name):
+            found.append(_probe_import(name))
+            if found[-1].error is None:
+                break
     return tuple(found)
 
 

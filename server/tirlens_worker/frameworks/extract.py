@@ -6,7 +6,7 @@ import sys
 from typing import Any, Callable, Optional, Tuple
 
 from ..facts import KernelFacts, Span
-from . import array_shapes, compile_options, version
+from . import adapters, array_shapes, compile_options, version
 from .ir import dialect
 from .locations import spans
 from .locations.source_text import SourceText
@@ -39,11 +39,12 @@ def extract(
     Code that is not understood becomes a caveat.
     """
     framework = framework_of(prim_func)
+    prim_func = adapters.adapt(prim_func)
     locator = spans.Locator(source, path, sites_of)
     state = KernelState()
     # tilelang's compiler guards accesses of global arrays.
     expressions = Expressions(state, is_guarded=framework == "tilelang")
-    storage = {} if framework == "tilelang" else compacted_storage(prim_func)
+    storage = compacted_storage(prim_func) if framework == "tvm" else {}
     for param, buffer in dialect.parameters(prim_func):
         if buffer is not None:
             expressions.declare(buffer, is_parameter=True)
@@ -86,5 +87,7 @@ def name_of(prim_func: Any, definition: str) -> str:
 
 
 def framework_of(prim_func: Any) -> str:
-    """``tilelang`` for tilelang kernels, else ``tvm``, also for TVMScript of tilelang's TVM."""
+    """The framework that compiles a function; of TVMScript of tilelang's TVM it is ``tvm``."""
+    if adapters.is_function(prim_func):
+        return type(prim_func).__module__.partition(".")[0]
     return "tilelang" if "tilelang" in sys.modules and dialect.is_tilelang(prim_func) else "tvm"

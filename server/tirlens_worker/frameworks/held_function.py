@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Optional
 
 from ..facts import Caveat, KernelFacts, Span
 from ..statements import walk_statements
+from . import adapters
 from .extract import extract
 from .locations import block_lines, spans
 from .locations.source_text import SourceText
@@ -53,7 +54,7 @@ def extract_held(prim_func: Any, definition: str) -> HeldFunction:
 
 
 def _first_site(prim_func: Any) -> Optional[Span]:
-    for stmt in block_lines.statements(prim_func.body):
+    for stmt in block_lines.statements(adapters.adapt(prim_func).body):
         sites = spans.sites_of(stmt) or spans.native_sites(getattr(stmt, "span", None))
         if sites:
             return sites[0]

@@ -199,6 +199,10 @@ class Values(Protocol):
         """The extent of a block or of the grid along an axis; 1 where it is not bound."""
         ...
 
+    def cluster_extent(self, axis: int) -> Expr:
+        """The extent of a cluster of blocks along an axis; 1 without clusters."""
+        ...
+
     def expr(self, node: Any) -> Expr:
         """The framework's expression (or a Python number) as an `Expr`."""
         ...
@@ -225,6 +229,8 @@ Value = Callable[[Any, Values], Optional[Expr]]
 Varies = Literal["operands", "execution", "block", "kernel"]
 
 _NAMESPACES = ("tirx.", "prim.", "tir.")
+#: The prefix that ``tvm_`` became in TIRx as a package of its own (``gpu_warp_shuffle``).
+_RENAMED_PREFIX = "gpu_"
 #: Namespaces whose operations had an underscore in place of the dot before apache-tvm 0.26.
 _UNDERSCORED = ("cuda_", "nvshmem_")
 
@@ -276,6 +282,8 @@ def canonical(name: str) -> str:
         if name.startswith(namespace):
             name = name[len(namespace) :]
             break
+    if name.startswith(_RENAMED_PREFIX):
+        return "tvm_" + name[len(_RENAMED_PREFIX) :]
     for namespace in _UNDERSCORED:
         if name.startswith(namespace):
             return namespace[:-1] + "." + name[len(namespace) :]

@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Optional
 from ..facts import Barrier, BarrierKind, Signal, SignalKind, Statement
 from .build import short_name
 from .intrinsics.mma import predicate
-from .registry import Context, accounts
+from .registry import Context, accounts, canonical
 
 TILELANG = """
     mbarrier_wait_parity mbarrier_expect_tx mbarrier_arrive* ptx_fence_barrier_init
@@ -83,7 +83,7 @@ _WAITLESS = ("arrive", "fence", "commit", "init", "trigger", "expect")
 @accounts(*("tl." + name for name in TILELANG.split()), *("tir." + name for name in TVM.split()))
 def synchronize(call: Any, context: Context) -> Statement:
     """A barrier, fence, wait or arrival, with its operations on barriers."""
-    name = short_name(call.op.name)
+    name = short_name(canonical(call.op.name))
     signals = tuple(_signals(name, list(call.args), context))
     guard = predicate(call, context) if signals else None
     if guard is not None:

@@ -14,7 +14,9 @@ import re
 import sys
 from typing import Iterator, List, Set
 
-_ROOTS = ("tvm", "tilelang", "torch", "numpy")
+from .. import framework_names
+
+_ROOTS = (*framework_names.MODULES, "torch", "numpy")
 _STATEMENT = re.compile(
     r"^[ \t]*(?:from[ \t]+(?P<module>[\w.]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|.*)"
     r"|import[ \t]+(?P<modules>.*))",

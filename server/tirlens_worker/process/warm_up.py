@@ -51,10 +51,22 @@ def kernel(A: T.Tensor((256, 256), "float16"), B: T.Tensor((256, 256), "float16"
 """
 
 
+_TIRX = """
+from tvm_tirx.script import tirx as T
+
+@T.function
+def kernel(A: T.Tensor((4096,), T.float32), B: T.Tensor((4096,), T.float32)):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=16, block=256))
+    i = T.cuda.block_idx("x") * 256 + T.cuda.thread_idx("x")
+    B[i] = T.exp(A[i]) * T.float32(2)
+"""
+
+
 def warm_up() -> None:
     """Analyse one kernel with the framework that is imported, and forget about it."""
-    text = _TILELANG if "tilelang" in sys.modules else _TVM
-    if "tvm" not in sys.modules:
+    texts = (("tilelang", _TILELANG), ("tvm", _TVM), ("tvm_tirx", _TIRX))
+    text = next((text for name, text in texts if name in sys.modules), None)
+    if text is None:
         return
     path = os.path.join(os.getcwd(), "tirlens_warm_up.py")
     kernel = KernelRequest("kernel", "prim_func", Span(1, 0, 1, 0))

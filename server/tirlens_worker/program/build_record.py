@@ -26,6 +26,7 @@ from typing import (
     cast,
 )
 
+from .. import framework_names
 from ..facts import Span
 from ..protocol import CallCandidate
 from ..statements import walk_statements
@@ -34,7 +35,6 @@ from .document import Document
 
 #: The name under which the instrumented statements of a document find `BuildRecord.note`.
 NOTE_NAME = "__tirlens_note__"
-_FRAMEWORKS = ("tvm", "tilelang")
 # Methods of a schedule that change nothing.
 _QUERIES = ("get", "can_", "show", "seed", "fork_", "same_as", "work_on", "enter_", "remove_")
 _MAX_ELEMENTS = 100
@@ -132,7 +132,7 @@ class BuildRecord:
         """
         caller = _frame(depth + 1)
         module = "" if caller is None else str(caller.f_globals.get("__name__", ""))
-        if module.partition(".")[0] in _FRAMEWORKS:
+        if module.partition(".")[0] in framework_names.MODULES:
             return
         line = self.line_above(depth + 1)
         if line is not None:

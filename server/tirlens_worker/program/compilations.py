@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+from ..frameworks import adapters
 from ..frameworks.compile_options import COMPILE_FLAGS, PASS_CONFIGS
 from . import other_versions
 from .gpu_queries import complete_target
@@ -78,13 +79,13 @@ def with_options(
 
 def with_target(module: Any, target: Any, name: str = "target") -> Any:
     """A function or module with the target that it is compiled for, where it states none."""
-    tvm = sys.modules.get("tvm")
+    tvm = sys.modules.get(type(module).__module__.partition(".")[0])
     if target is None or tvm is None:
         return module
     try:
         # A target that is given as text is no query of the GPU.
         target = tvm.target.Target(complete_target(target) or target)
-        if type(module).__name__ == "PrimFunc":
+        if type(module).__name__ == "PrimFunc" or adapters.is_function(module):
             return module if name in module.attrs else module.with_attr(name, target)
         if type(module).__name__ == "IRModule":
             functions = {

@@ -60,7 +60,7 @@ def patch_tvm_target(target: Any) -> None:
     construct = target.Target.__init__
 
     def from_device(device: Any) -> Any:
-        return fake_gpu.requested_gpu().target()
+        return target.Target(fake_gpu.requested_gpu().target_attributes())
 
     def init(self: Any, target: Any, host: Any = None) -> None:
         open_target = complete_target(target)

@@ -16,6 +16,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from .. import framework_names
 from ..frameworks import old_tvm
 from ..isolation.network import NetworkClosedError
 from ..protocol import KernelRequest, Problem
@@ -354,7 +355,7 @@ def project_folders(path: str) -> List[str]:
 
 
 def _has_framework(folder: str) -> bool:
-    return any(os.path.isdir(os.path.join(folder, name)) for name in ("tvm", "tilelang"))
+    return any(os.path.isdir(os.path.join(folder, name)) for name in framework_names.MODULES)
 
 
 def search_folders(path: str, extra: Tuple[str, ...], levels: int = 0) -> List[str]:

@@ -15,8 +15,10 @@ from importlib.abc import Loader, MetaPathFinder
 from types import ModuleType
 from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
 
+from .. import framework_names
+
 # Without these no kernel can be read; their errors have messages of their own.
-_NEEDED = ("tvm", "tilelang", "tvm_ffi", "numpy")
+_NEEDED = (*framework_names.MODULES, "tvm_ffi", "numpy")
 _MAX_PACKAGES = 40
 _OPERATIONS = (
     "abs add and bool ceil contains divmod eq float floor floordiv ge gt index int invert iter le "

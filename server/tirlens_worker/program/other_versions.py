@@ -15,6 +15,8 @@ from enum import EnumMeta
 from importlib import metadata
 from typing import Any, Dict, List
 
+from .. import framework_names
+
 _NAME = re.compile(r"cannot import name '(\w+)'")
 _KEYWORD = re.compile(r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argument '(\w+)'")
 _ATTRIBUTE = re.compile(r"module '((?:tilelang|tvm)(?:\.\w+)*)' has no attribute '(\w+)'")
@@ -85,7 +87,7 @@ def allow_unknown_options(module: Any) -> None:
 def missing_part_message(error: ImportError) -> str:
     """The message about a part of a framework that the installed version does not have."""
     name = (error.name or "").partition(".")
-    framework = sys.modules.get(name[0]) if name[0] in ("tvm", "tilelang") else None
+    framework = sys.modules.get(name[0]) if name[0] in framework_names.MODULES else None
     version = getattr(framework, "__version__", None)
     if version is None:
         return ""

@@ -202,6 +202,12 @@ def _patch_tvm(tvm: Any) -> None:
     removed_names.install(tvm)
 
 
+def _patch_tirx(package: Any) -> None:
+    for module in (package, package.tirx):
+        if hasattr(module, "compile"):
+            module.compile = _capturing(module.compile)
+
+
 def _capturing(compile_module: Callable[..., Any]) -> Callable[..., Any]:
     """`tvm.compile` and its like: the functions, for the target if they have none.
 
@@ -211,7 +217,7 @@ def _capturing(compile_module: Callable[..., Any]) -> Callable[..., Any]:
     def capture_or_compile(mod: Any = None, target: Any = None, *args: Any, **kwargs: Any) -> Any:
         frame = inspect.currentframe()
         caller = frame and frame.f_back
-        if caller is not None and str(caller.f_globals.get("__name__")).startswith("tvm."):
+        if caller is not None and _is_of_framework(caller):
             return compile_module(mod, target, *args, **kwargs)
         pipeline = kwargs.get("relax_pipeline", args[1] if len(args) > 1 else "default")
         scheduled = with_default_passes(mod, target, pipeline)
@@ -220,12 +226,18 @@ def _capturing(compile_module: Callable[..., Any]) -> Callable[..., Any]:
     return capture_or_compile
 
 
+def _is_of_framework(frame: Any) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith(("tvm.", "tvm_tirx."))
+
+
 def _with_lower_passes(module: Any) -> Any:
     """`module` after the passes of ``tirx.add_lower_pass`` that are the first of all.
 
     Those of later phases see lowered code.
     """
-    tvm = sys.modules["tvm"]
+    tvm = sys.modules.get("tvm")
+    if tvm is None:
+        return module
     passes = tvm.transform.PassContext.current().config.get(_ADD_LOWER_PASS) or ()
     first = [one for phase, one in passes if int(phase) == 0]
     later = len(passes) - len(first)
@@ -278,6 +290,7 @@ _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("tilelang.transform.pass_config", other_versions.allow_unknown_options),
     ("torch", _patch_torch),
     ("tvm", _patch_tvm),
+    ("tvm_tirx", _patch_tirx),
     ("tvm.relax.block_builder", _patch_relax_builder),
     ("tvm.te", build_record.patch_te),
     ("tvm.s_tir", build_record.patch_schedule),
@@ -289,6 +302,8 @@ _ANSWERS: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("torch.cuda", gpu_queries.patch_torch_cuda),
     ("tvm.target", gpu_queries.patch_tvm_target),
     ("tvm.runtime.device", gpu_queries.patch_device),
+    ("tvm_tirx.target", gpu_queries.patch_tvm_target),
+    ("tvm_tirx.runtime.device", gpu_queries.patch_device),
     ("tilelang.carver.arch.driver", gpu_queries.patch_driver),
     ("tilelang.carver.arch.driver.cuda_driver", gpu_queries.patch_driver),
     ("tilelang.carver.arch.cuda", gpu_queries.patch_arch),

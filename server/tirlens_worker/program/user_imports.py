@@ -23,13 +23,14 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
+from .. import framework_names
 from ..isolation.network import NetworkClosedError
 from . import execution, missing_packages, other_versions
 from .document import describe, missing_name, trace_text
 
 _OWN_FOLDER = os.path.dirname(os.path.dirname(__file__))
 # Their modules are never executed statement by statement, wherever they are.
-_FRAMEWORKS = ("tvm", "tilelang", "torch", "numpy", "tirlens", "tirlens_worker")
+_FRAMEWORKS = (*framework_names.MODULES, "torch", "numpy", "tirlens", "tirlens_worker")
 # The import ends with these.
 _ENDS = (SystemExit, KeyboardInterrupt, MemoryError, RecursionError, EOFError, NetworkClosedError)
 _NAME = re.compile(r"cannot import name '(\w+)'")

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, replace
 from typing import Optional, Sequence, Tuple, Union
 
+from .. import framework_names
 from ..program import other_versions
 from ..program.document import describe, missing_name
 from ..program.load import Loaded
@@ -116,7 +117,7 @@ def _stars(loaded: Loaded) -> str:
         for node in ast.walk(loaded.document.tree)
         if isinstance(node, ast.ImportFrom)
         and node.names[0].name == "*"
-        and (node.module or "").partition(".")[0] in ("tvm", "tilelang")
+        and (node.module or "").partition(".")[0] in framework_names.MODULES
     ]
     form = " ('from {} import *' does not bring it in this version)"
     return form.format(modules[0]) if modules else ""

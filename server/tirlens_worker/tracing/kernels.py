@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, Dict, List, Optional, Sequence, Tuple, cast
 
+from ..frameworks import adapters
 from ..program.compilations import CapturedKernel
 from ..protocol import KernelRequest
 
@@ -26,13 +27,13 @@ def functions(value: Any) -> List[Named]:
     if not type(value).__module__.startswith("tvm") and name in ("PrimFunc", "IRModule"):
         # The functions of another language.
         return []
-    if name == "PrimFunc":
+    if _is_function(value):
         return [(None, value)]
     if name == "IRModule":
         return [
             (variable.name_hint, function)
             for variable, function in value.functions.items()
-            if type(function).__name__ == "PrimFunc"
+            if _is_function(function)
         ]
     if name == "Schedule":
         return functions(value.mod)
@@ -49,12 +50,16 @@ def functions(value: Any) -> List[Named]:
     return [(None, function) for function in _functions_of_object(value)]
 
 
+def _is_function(value: Any) -> bool:
+    return type(value).__name__ == "PrimFunc" or adapters.is_function(value)
+
+
 def _functions_of_object(value: Any) -> List[Any]:
     """The IR functions in the attributes of an object of a user's class, such as a builder's."""
     if isinstance(value, (type, ModuleType)) or callable(value):
         return []
     attributes: Dict[str, Any] = getattr(value, "__dict__", {})
-    return [item for item in attributes.values() if type(item).__name__ == "PrimFunc"]
+    return [item for item in attributes.values() if _is_function(item)]
 
 
 def with_first_configuration(value: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any, Literal, cast
 
 from tirlens.hardware.gpu_features import is_feature
 from tirlens_worker import facts as facts_module
+from tirlens_worker import framework_names
 from tirlens_worker.facts import KernelFacts
 
 _TYPE = re.compile(
@@ -30,7 +31,6 @@ _SCOPE = re.compile(
 _TAG = re.compile(r"(blockIdx|threadIdx|clusterIdx|clusterCtaIdx|vthread|cthread)(\.[xyz])?")
 _ARCHITECTURE = re.compile(r"(sm_\d{2,3}[af]?|gfx\d{3,4}[a-f]?|metal|avx2|avx512|neon|sse2)")
 _VERSION = re.compile(r"\d{1,4}(\.\d{1,6}){0,3}((a|b|rc|\.post|\.dev)\d{1,8})?")
-_FRAMEWORKS = ("tvm", "tilelang")
 _KINDS_OF_TARGETS = ("cuda", "rocm", "hip", "metal", "llvm", "c", "trn", "webgpu", "vulkan")
 #: Where the arguments of a call come from (`KernelFacts.call_source`).
 _CALL_SOURCES = (
@@ -312,7 +312,7 @@ _RULES: Mapping[tuple[str, str], _Rule] = {
     ("Requirement", "feature"): lambda names, value: value if is_feature(value) else "",
     ("KernelFacts", "name"): Anonymiser.kernel,
     ("KernelFacts", "definition"): Anonymiser.convert_definition,
-    ("KernelFacts", "framework"): _among(_FRAMEWORKS),
+    ("KernelFacts", "framework"): _among(framework_names.MODULES),
     ("KernelFacts", "framework_version"): lambda names, value: _version(value),
     ("KernelFacts", "call"): Anonymiser.convert_call,
     ("KernelFacts", "call_source"): _among(_CALL_SOURCES),

@@ -39,6 +39,10 @@ BINARY = {
 #: Loads of one element or vector; the second name is that of apache-tvm 0.27.
 LOADS = frozenset({"BufferLoad", "TensorLoad"})
 REGIONS = frozenset({"BufferRegion", "TensorRegion"})
+#: The types of variables that are buffers: those of apache-tvm, and of TIRx as its own package.
+_BUFFER_TYPES = frozenset({"BufferType", "TensorType"})
+#: The axis of a layout that is memory; others are those of threads.
+MEMORY_AXIS = "m"
 _CUSTOM_TYPE = re.compile(r"custom\[(\w+)\]")
 BLOCK_TAGS = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
 THREAD_TAGS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
@@ -82,8 +86,31 @@ def scope_of(buffer: Any) -> str:
 
 
 def is_buffer(node: Any) -> bool:
-    """Whether `node` is a buffer: a `Buffer`, or a variable of buffer type (0.26 and later)."""
-    return kind(node) == "Buffer" or kind(getattr(node, "ty", None)) == "BufferType"
+    """Whether `node` is a buffer: a `Buffer`, or a variable of buffer or tensor type."""
+    return kind(node) == "Buffer" or kind(getattr(node, "ty", None)) in _BUFFER_TYPES
+
+
+def strides_of(buffer: Any) -> Tuple[Any, ...]:
+    """The strides of a buffer in elements, as it or its layout states them; empty for row-major."""
+    stated = getattr(buffer, "strides", None)
+    if stated:
+        return tuple(stated)
+    factors = getattr(getattr(buffer, "layout", None), "shard", None)
+    if factors is None or len(factors) != len(buffer.shape) or len(factors) < 2:
+        # A dimension of several factors, as of a tiled layout, has no stride.
+        return ()
+    if any(str(factor.axis.name) != MEMORY_AXIS for factor in factors):
+        return ()
+    sizes = [plain(size) for size in buffer.shape]
+    if sizes != [plain(factor.extent) for factor in factors]:
+        return ()
+    return tuple(factor.stride for factor in factors)
+
+
+def range_of(one: Any) -> Tuple[Any, Any]:
+    """The lower end and the extent of a range."""
+    low = getattr(one, "min", None)
+    return one.begin if low is None else low, one.extent
 
 
 def op_name(call: Any) -> str:
@@ -184,6 +211,7 @@ _JUMPS = {
     "Return": "return",
     "ret": "return",
     "thread_return": "return",
+    "gpu_thread_return": "return",
 }
 
 

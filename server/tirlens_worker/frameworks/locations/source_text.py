@@ -29,6 +29,16 @@ class SourceText:
         """The statements that start at `line`, in the order of the text."""
         return self._statements_by_line.get(line, [])
 
+    def loop_around(self, line: int, name: str) -> Optional[ast.For]:
+        """The innermost ``for`` over `name` around a statement at `line`; None without one."""
+        found: Optional[ast.For] = None
+        for node in walk_statements(self._tree) if self._tree is not None else ():
+            if isinstance(node, ast.For) and node.lineno <= line <= (node.end_lineno or 0):
+                names = (part.id for part in ast.walk(node.target) if isinstance(part, ast.Name))
+                if name in names and (found is None or node.lineno >= found.lineno):
+                    found = node
+        return found
+
     @cached_property
     def _statements_by_line(self) -> Dict[int, List[ast.stmt]]:
         found: Dict[int, List[ast.stmt]] = {}

@@ -16,6 +16,7 @@ import sys
 from typing import Any, Callable, Dict, Generator, List, Optional, Tuple
 
 from ...facts import Span
+from ..ir import dialect
 from . import parsed_spans
 from .source_text import SourceText
 
@@ -115,6 +116,10 @@ def _is_library(name: str) -> bool:
     return package is not None and name.startswith(os.path.dirname(package) + os.sep)
 
 
+def _has_span(stmt: Any) -> bool:
+    return getattr(stmt, "span", None) is not None
+
+
 class Locator:
     """Finds the sites of statements, with columns in code points of the document."""
 
@@ -147,10 +152,19 @@ class Locator:
             return tuple(self._complete_span(span, stmt) for span in found)
         native = getattr(stmt, "span", None)
         if native is None:
-            return ()
+            return self._loop(stmt) if dialect.kind(stmt) == "For" else ()
         parts = getattr(native, "spans", None)
         spans = tuple(self._native(one) for one in (parts if parts is not None else (native,)))
         return tuple(span for span in spans if span is not None)
+
+    def _loop(self, stmt: Any) -> Sites:
+        """The ``for`` statement of a loop without a span, around the first statement in it."""
+        inner = next((part for part in dialect.statements(stmt.body) if _has_span(part)), None)
+        sites = () if inner is None else self.sites(inner)
+        if not sites or sites[-1].file is not None:
+            return ()
+        node = self._source.loop_around(sites[-1].line, str(stmt.loop_var.name))
+        return () if node is None else (*sites[:-1], self._span_of(node.iter))
 
     def launch(self, name: str, within: Sites) -> Sites:
         """The ``T.launch_thread`` that binds the variable `name` in the function at `within`."""

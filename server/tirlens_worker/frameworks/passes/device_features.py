@@ -10,7 +10,7 @@ import re
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ...facts import Requirement, Span
-from ..removed_names import post_order_visit
+from ..adapters.visits import visit_parts
 
 Sites = Tuple[Span, ...]
 
@@ -82,7 +82,7 @@ def required_features(body: Any, sites_of: Callable[[Any], Sites]) -> Tuple[Requ
                 found.setdefault(feature, sites[0] if sites else None)
             pending.clear()
 
-    post_order_visit(body, visit)
+    visit_parts(body, visit)
     for feature in pending:
         found.setdefault(feature, None)
     return tuple(Requirement(feature, span) for feature, span in found.items())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Optional
 
+from .. import adapters
 from ..ir import dialect
 from ..state.exec_scopes import CLUSTER, CTA
 
@@ -15,6 +16,7 @@ _GRID_SCOPES = (CLUSTER, CTA)
 
 def has_work(func: Any) -> bool:
     """Whether `func` has blocks, and its arrays have elements."""
+    func = adapters.adapt(func)
     parameters = (buffer for _, buffer in dialect.parameters(func) if buffer is not None)
     if any(_elements(buffer) == 0 for buffer in parameters):
         return False
@@ -37,7 +39,7 @@ def array_bytes(func: Any) -> int:
 
 def _grid(func: Any) -> Iterator[Any]:
     """The extents of the dimensions of the grid, as plain data."""
-    for stmt in dialect.statements(func.body):
+    for stmt in dialect.statements(adapters.adapt(func).body):
         if dialect.kind(stmt) == "ScopeIdDefStmt":
             definition = getattr(stmt, "def")
             if int(definition.scope) in _GRID_SCOPES:

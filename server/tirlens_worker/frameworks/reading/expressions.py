@@ -158,6 +158,11 @@ class Expressions:
         name = self._state.bindings.index(tag)
         return 0 if name is None else name
 
+    def cluster_extent(self, axis: int) -> Expr:
+        """The extent of a cluster of blocks along an axis; 1 without clusters."""
+        cluster = self._state.bindings.cluster
+        return cluster[axis] if axis < len(cluster) else 1
+
     def extent(self, tag: str) -> Expr:
         """The extent of a block or of the grid along an axis; 1 where it is not bound."""
         return self._state.bindings.extent(tag)
@@ -216,7 +221,7 @@ class Expressions:
         `storage` are its shape and strides if the compiler compacts it.
         """
         offset = getattr(buffer, "elem_offset", None)
-        shape, strides = storage or (tuple(buffer.shape), tuple(buffer.strides or ()))
+        shape, strides = storage or (tuple(buffer.shape), dialect.strides_of(buffer))
         # The caller sets the offset of a parameter; that of a view is its start in the array.
         is_caller_offset = offset is None or is_parameter or dialect.kind(offset) == "Var"
         sites = self._state.position.sites

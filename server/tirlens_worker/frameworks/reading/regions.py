@@ -12,7 +12,9 @@ from ..symbolic.row_major import advance, region_of_run
 from .expressions import Expressions, bare
 
 #: Calls that return the address of their operand, and calls that only change its type.
-_ADDRESSES = frozenset({"address_of", "tl.access_ptr", "buffer_data", "tl.tileop.access_ptr"})
+_ADDRESSES = frozenset(
+    ("address_of", "buffer_data", "tensor_data_ptr", "tl.access_ptr", "tl.tileop.access_ptr")
+)
 _REGIONS = frozenset({"tl.region", "tl.tileop.region"})
 _SAME_ADDRESS = frozenset({"reinterpret", "cuda.cvta_generic_to_shared"})
 _OFFSETS = frozenset({"ptx.addr", "handle_add_byte_offset", "ptr_byte_offset"})
@@ -37,7 +39,7 @@ def address_parts(node: Any) -> Optional[AddressParts]:
         return AddressParts((), tuple(node.indices))
     if name in dialect.REGIONS:
         return AddressParts(
-            (), tuple(part for one in node.region for part in (one.min, one.extent))
+            (), tuple(part for one in node.region for part in dialect.range_of(one))
         )
     if name != "Call":
         return None
@@ -63,11 +65,9 @@ class Regions:
             return target
         name = dialect.kind(node)
         if name in dialect.REGIONS:
-            return Region(
-                self._expressions.buffer(dialect.buffer_of(node)),
-                tuple(self._expressions.expr(one.min) for one in node.region),
-                tuple(self._expressions.expr(one.extent) for one in node.region),
-            )
+            ranges = [map(self._expressions.expr, dialect.range_of(one)) for one in node.region]
+            lows, extents = zip(*ranges) if ranges else ((), ())
+            return Region(self._expressions.buffer(dialect.buffer_of(node)), lows, extents)
         if name in dialect.LOADS:
             corner = [self.corner(index) for index in node.indices]
             return Region(

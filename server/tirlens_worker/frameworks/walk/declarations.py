@@ -28,7 +28,7 @@ class Declarations:
         )
 
     def _allocation(self, stmt: Any) -> Nodes:
-        self._expressions.declare(stmt.buffer)
+        self._expressions.declare(stmt.buffer, storage=getattr(stmt, "storage", None))
         return self._body(stmt)
 
     def _view(self, stmt: Any) -> Nodes:

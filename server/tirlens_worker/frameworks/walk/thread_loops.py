@@ -97,6 +97,8 @@ class ThreadLoops:
                 position.copies_are_async = outer
         if key == "reduce_scope":
             position.combiner = stmt.node
+        if key == "cluster_dims":
+            bindings.cluster = tuple(map(self._expressions.expr, stmt.value))
         if key == "tirx.dyn_smem_bytes":
             shared_bytes = self._expressions.literal(stmt.value)
             bindings.shared_bytes = shared_bytes if isinstance(shared_bytes, int) else None

@@ -34,6 +34,7 @@ from .branches import Branches
 from .builder import NodeBuilder, Nodes
 from .induction import Induction
 from .loops import LoopBodies
+from .simulated_trips import simulated_trips
 from .traversal import Traversal
 
 _WAITS = ("mbarrier", "wait", "nanosleep", "fence", "ld_acquire", "ld_volatile", "ld_relaxed")
@@ -112,11 +113,13 @@ class WhileLoops:
         counter = self._new_counter()
         scalars = self._state.scalars
         before = dict(scalars.values)
+        known = simulated_trips(stmt, self._state, self._expressions, self._induction)
         self._induction.enter(stmt.body, counter)
         condition = self._expressions.expr(stmt.condition)
         test = self._builder.evaluation(stmt.condition, "condition")
         scalars.values = dict(before)
         count = trips(condition, counter)
+        count = known if count is None else count
         self._state.ranges.add(counter, 0, _UNKNOWN_COUNT if count is None else count)
         conditions = self._state.position.conditions
         conditions.append(condition)

@@ -80,7 +80,7 @@ def dot_product(name: str) -> Optional[Arith]:
     return None
 
 
-@accounts("tir.dp4a", "tl.dp4a")
+@accounts("tir.dp4a", "tir.gpu_dp4a", "tl.dp4a")
 def dp4a(call: Any, context: Context) -> Statement:
     """``dp4a(a, b[, c])`` on packed values."""
     operands = tuple(call.args)

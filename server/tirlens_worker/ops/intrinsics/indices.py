@@ -6,7 +6,8 @@ the call may state.  Special registers have their names in PTX.
 
 Sources: tilelang ``language/builtin.py`` and ``src/tl_templates/cuda/intrin.h`` (get_lane_idx,
 get_warp_idx, get_warp_group_idx, tl_shuffle_elect); TVM ``backend/cuda/op.py`` (cuda.thread_rank,
-cuda.mov_sreg, ptx.fetch_register); PTX ISA, "Special Registers".
+cuda.mov_sreg, ptx.fetch_register); TIRx ``backend/cuda/op.py`` (cuda.block_idx and the like); PTX
+ISA, "Special Registers".
 """
 
 from __future__ import annotations
@@ -15,18 +16,29 @@ from typing import Any, Optional
 
 from ...facts import Expr
 from ..build import WARP
-from ..registry import Values, gives, scalars, unknown
+from ..registry import Values, canonical, gives, scalars, unknown
 
 _WARPS_OF_A_GROUP = 4
-_LANE = ("tl.get_lane_idx",)
-_WARP_INDEX = ("tl.get_warp_idx", "tl.get_warp_idx_sync")
-_GROUP = ("tl.get_warp_group_idx",)
-_RANK = ("tir.cuda.thread_rank",)
+_LANE = ("tl.get_lane_idx", "tir.cuda.lane_id")
+_WARP_INDEX = ("tl.get_warp_idx", "tl.get_warp_idx_sync", "tir.cuda.warp_id")
+_GROUP = ("tl.get_warp_group_idx", "tir.cuda.warpgroup_id")
+_RANK = ("tir.cuda.thread_rank", "tir.cuda.linear_thread_id")
 _CLUSTER_RANK = ("tl.block_rank_in_cluster",)
 _REGISTERS = ("tir.cuda.mov_sreg", "tir.ptx.fetch_register", "tir.ptx_fetch_register")
 
 scalars("", *_LANE, *_WARP_INDEX, *_GROUP, *_RANK, *_CLUSTER_RANK, *_REGISTERS)
 scalars("", "tl.launch_thread_idx")
+#: The calls of TIRx for an index or extent along an axis, with the tags of what they ask for.
+_OF_AN_AXIS = {
+    "tir.cuda.block_idx": ("blockIdx", "index"),
+    "tir.cuda.thread_idx": ("threadIdx", "index"),
+    "tir.cuda.grid_dim": ("blockIdx", "extent"),
+    "tir.cuda.block_dim": ("threadIdx", "extent"),
+}
+_IN_A_GROUP = ("tir.cuda.warp_in_warpgroup", "tir.cuda.thread_in_warpgroup")
+_CLUSTER = ("tir.cuda.cluster_cta_id", "tir.cuda.cluster_id", "tir.cuda.cluster_dim")
+_PAIR = ("tir.cuda.cta_pair_id",)
+scalars("", *_OF_AN_AXIS, *_IN_A_GROUP, *_CLUSTER, *_PAIR)
 
 #: The processing elements of a job are one for each process.
 _OF_THE_KERNEL = ("tir.nvshmem.my_pe", "tir.nvshmem.n_pes", "tir.vscale", "tir.lookup_param")
@@ -97,3 +109,36 @@ def special_register(call: Any, values: Values) -> Optional[Expr]:
         return values.rank_in_cluster
     # %warpid is volatile: the program may be moved between warp slots (PTX ISA).
     return None
+
+
+@gives(*_OF_AN_AXIS)
+def along_an_axis(call: Any, values: Values) -> Optional[Expr]:
+    """``T.cuda.block_idx("x")``, ``thread_idx``, ``grid_dim`` and ``block_dim``."""
+    tag, what = _OF_AN_AXIS["tir." + canonical(call.op.name)]
+    axis = "{}.{}".format(tag, values.literal(call.args[0]))
+    return values.index(axis) if what == "index" else values.extent(axis)
+
+
+@gives(*_IN_A_GROUP)
+def in_a_warpgroup(call: Any, values: Values) -> Optional[Expr]:
+    """The index of the warp, or of the thread, in its warpgroup."""
+    if "warp_in" in call.op.name:
+        return ("%", ("//", values.thread, WARP), _WARPS_OF_A_GROUP)
+    return ("%", values.thread, WARP * _WARPS_OF_A_GROUP)
+
+
+@gives(*_CLUSTER)
+def of_the_cluster(call: Any, values: Values) -> Optional[Expr]:
+    """The block's index in its cluster, the cluster's index, or the cluster's extent."""
+    axis = str(values.literal(call.args[0]))
+    extent = values.cluster_extent("xyz".index(axis))
+    if call.op.name.endswith("cluster_dim"):
+        return extent
+    block = values.index("blockIdx." + axis)
+    return ("%" if call.op.name.endswith("cta_id") else "//", block, extent)
+
+
+@gives(*_PAIR)
+def in_a_pair(call: Any, values: Values) -> Optional[Expr]:
+    """The block's number in its pair: two neighbours in a cluster, x fastest (PTX ISA)."""
+    return ("%", values.rank_in_cluster, 2)

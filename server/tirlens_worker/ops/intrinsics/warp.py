@@ -87,7 +87,7 @@ def elected_in_warp(call: Any, values: Values) -> Optional[Expr]:
     return ("==", values.lane, 0)
 
 
-@gives("tir.filter")
+@gives("tir.filter", "tir.gpu_thread_filter")
 def condition_of_filter(call: Any, values: Values) -> Optional[Expr]:
     """``filter(index, condition)``: the condition, for which the compiler keeps one index."""
     return values.expr(call.args[1])
