@@ -1,4 +1,4 @@
-"""The Python API, for an environment that has tvm or tilelang.
+"""The Python API, for an environment that has tvm, tilelang or tvm_tirx.
 
 from tirlens import Analyzer
 result = Analyzer.analysis(prim_func, "h100-sxm")
@@ -142,7 +142,7 @@ class Analyzer:
         Raises
         ------
         TypeError
-            `fn` is no function of tvm or tilelang.
+            `fn` is no function of a framework.
         DeviceError
             There is no such device.
         UnboundSizesError
@@ -163,7 +163,7 @@ class Analyzer:
 def _report(
     name: str, function: Any, device: Device, bindings: Mapping[str, int], lower: bool
 ) -> KernelReport:
-    # Imported late, because it imports tvm or tilelang.
+    # Imported late, because it imports a framework.
     from tirlens_worker.frameworks.held_function import extract_held
 
     facts, path = extract_held(function, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from facts.test_kernels import TILELANG, TVM, facts_of
+from facts.test_kernels import TILELANG, TIRX, TVM, facts_of
 from tirlens import model
 from tirlens.hardware import load
 from tirlens.model.counting.facts_walk import walk_nodes
@@ -39,6 +39,18 @@ TVM_KERNELS = {
     # 15 x 17 inner points of 17 x 19.
     "interior": (4 * 255, (4 * 255 + 68) * 4, 17 * 19 * 4),
     "nibbles": (32 * 64, 32 * 64 * 4, 32 * 64 * 2),
+}
+TIRX_KERNELS = {
+    "row_sums": (1024 * 512, 1024 * 512 * 4, 1024 * 4),
+    # Five halvings of 16 down to 1, in each of 32 lanes.
+    "warp_sum": (32 * 5, 32 * 4, 32 * 4),
+    "reverse_rows": (0, 64 * 256 * 2, 64 * 256 * 2),
+    # A thread reads a row of A and a column of B.
+    "product": (2 * 256 * 256 * 64, 2 * 256 * 256 * 64 * 4, 256 * 256 * 4),
+    # One lane of each of four blocks.
+    "elected_lanes": (0, 0, 4 * 4),
+    "add_one_to_tiles": (768, 768 * 4, 768 * 4),
+    "scale": (4096, 4096 * 4, 4096 * 4),
 }
 TILELANG_KERNELS = {
     # 2*M*N*K whatever the split, and one addition for each element of each of four partial sums.
@@ -84,7 +96,8 @@ TILELANG_KERNELS = {
 @pytest.mark.parametrize(
     ("environment_name", "stem", "name", "wanted"),
     [(env, "exact_tvm", *item) for env in TVM for item in TVM_KERNELS.items()]
-    + [(TILELANG, "exact_tilelang", *item) for item in TILELANG_KERNELS.items()],
+    + [(TILELANG, "exact_tilelang", *item) for item in TILELANG_KERNELS.items()]
+    + [(TIRX, "tirx_guide", *item) for item in TIRX_KERNELS.items()],
 )
 def test_counts_are_those_of_the_formula(
     environment_name: str, stem: str, name: str, wanted: tuple[int, int, int]
@@ -93,6 +106,17 @@ def test_counts_are_those_of_the_formula(
     report = model.analyze(facts, load("h100-sxm"))
     assert report.status == "ok"
     assert (report.flop, report.global_bytes.read, report.global_bytes.write) == wanted
+
+
+def test_tma_and_tensor_memory_of_tirx() -> None:
+    (facts,) = facts_of(TIRX, "tirx_product")
+    report = model.analyze(facts, load("b200"))
+    # 8 x 8 blocks load 16 slabs of 128 x 64 of A and of B, and multiply them.
+    loads_bytes = 64 * 16 * 2 * 128 * 64 * 2
+    assert report.flop == 2 * 1024**3
+    assert (report.global_bytes.read, report.global_bytes.write) == (loads_bytes, 1024 * 1024 * 4)
+    # All 512 columns of tensor memory are one block's (PTX ISA, tcgen05.alloc).
+    assert report.occupancy is not None and report.occupancy.blocks_per_sm == 1
 
 
 @pytest.mark.parametrize("environment_name", TVM)

@@ -18,9 +18,11 @@ from tirlens_worker.facts import KernelFacts, Statement
 
 KERNELS = Path(__file__).parent / "kernels"
 TVM = ("tvm-0.26.0", "tvm-0.27.0.post1")
-TILELANG = "tilelang-0.1.15"
+TILELANG, TIRX = "tilelang-0.1.15", "tirx-0.1.0a4"
 CASES = [(name, path.stem) for name in TVM for path in sorted(KERNELS.glob("tvm_*.py"))] + [
-    (TILELANG, path.stem) for path in sorted(KERNELS.glob("tilelang_*.py"))
+    (name, path.stem)
+    for name, files in ((TILELANG, "tilelang_*.py"), (TIRX, "tirx_*.py"))
+    for path in sorted(KERNELS.glob(files))
 ]
 
 pytestmark = pytest.mark.slow

@@ -10,6 +10,7 @@ from tirlens import source
 from tirlens.source.source_file import KernelSource
 
 TVM = "from tvm.script import ir as I, tirx as T\n"
+TIRX = "from tvm_tirx.script import tirx as T\n"
 TILELANG = "import tilelang\nimport tilelang as tl\nimport tilelang.language as T\n"
 
 
@@ -34,6 +35,22 @@ KERNELS = {
     "a name imported by itself": (
         "from tvm.script.tirx import prim_func\n@prim_func\ndef f():\n    pass\n",
         [("f", "prim_func", None, 3)],
+    ),
+    "a function of TIRx": (
+        TIRX + "@T.function\ndef f(A: T.Tensor((4,), T.int32)):\n    pass\n",
+        [("f", "prim_func", None, 3)],
+    ),
+    "a function of TIRx for other functions": (
+        TIRX + "@T.function(private=True)\ndef add(x: T.int32) -> T.int32:\n    return x\n",
+        [],
+    ),
+    "a function of TIRx with compile-time parameters": (
+        TIRX + "@T.jit\ndef f(*, N: T.constexpr):\n    pass\n",
+        [("f", "factory", None, 3)],
+    ),
+    "a function of Relax is no kernel": (
+        "from tvm.script import relax as R\n@R.function\ndef f():\n    pass\n",
+        [],
     ),
     "a module of functions": (
         TVM

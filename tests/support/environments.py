@@ -27,6 +27,12 @@ REQUIREMENTS = {
     "tvm-0.25.0.post1": ["apache-tvm==0.25.0.post1", "apache-tvm-ffi==0.1.12", "numpy"],
     "tvm-0.26.0": ["apache-tvm==0.26.0", "apache-tvm-ffi==0.1.14.post1", "numpy"],
     "tilelang-0.1.15": ["tilelang==0.1.15", "apache-tvm-ffi==0.1.12", "torch==2.13.0", "numpy"],
+    "tirx-0.1.0a4": [
+        "apache-tvm-tirx==0.1.0a4",
+        "apache-tvm-ffi==0.1.15.post2",
+        "apache-tvm-ffi-orcjit==0.1.3",
+        "numpy",
+    ],
     # An oracle for counts; under the GPL, and used in a process of its own alone.
     "barvinok-2026.2.2": ["islpy-barvinok==2026.2.2"],
     # The report of measured operations of Tenstorrent's devices.
@@ -36,6 +42,7 @@ REQUIREMENTS = {
 }
 _DISTRIBUTIONS = {
     "tvm": "apache-tvm",
+    "tirx": "apache-tvm-tirx",
     "barvinok": "islpy-barvinok",
     "tt_perf_report": "tt-perf-report",
     "cosmic_ray": "cosmic-ray",

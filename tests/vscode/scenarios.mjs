@@ -596,7 +596,7 @@ function scenariosOfUntrusted(window) {
     },
     "the framework is missing: what to install": async () => {
       await window.openFile(given.alone.file);
-      await window.status(/no tvm or tilelang/);
+      await window.status(/no tvm, tilelang or tvm_tirx/);
       const notice = window.page.locator(".notifications-toasts").getByText(given.alone.message);
       await notice.first().waitFor({ timeout: 10 * SECONDS });
       const text = await notice.first().innerText();

@@ -86,6 +86,22 @@ def test_if_none_has_the_framework_the_first_says_what_to_install(tmp_path: Path
     assert 'python -m pip install "tilelang>=' in found.problem.message
 
 
+def test_tirx_as_a_package_of_its_own_has_an_environment_of_its_own(tmp_path: Path) -> None:
+    both = _python(tmp_path / "both", '{"tvm": "0.27.0", "tvm_tirx": "0.1.0a4"}')
+    found = worker_client.find_interpreter(
+        tmp_path / "a.py", setting=both, framework_hint="tvm_tirx", environ={}
+    )
+    assert found.problem is not None
+    # A process that imports both ends: tvm_ffi registers each function once.
+    assert "it has tvm 0.27.0, which cannot share an environment" in found.problem.message
+    assert 'pip install "apache-tvm-tirx==0.1.0a4"' in found.problem.message
+    alone = _python(tmp_path / "alone", '{"tvm_tirx": "0.1.0a4"}')
+    found = worker_client.find_interpreter(
+        tmp_path / "a.py", setting=alone, framework_hint="tvm_tirx", environ={}
+    )
+    assert found.problem is None
+
+
 @pytest.mark.parametrize(
     ("version", "word"), [("3.7.1", "Python 3.8 or newer"), ("2.7.18", "Python 3.8 or newer")]
 )

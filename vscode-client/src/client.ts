@@ -261,7 +261,7 @@ export function notAnalysed(document: TextDocument): string | undefined {
 }
 
 function namesFramework(document: TextDocument): boolean {
-  return /\b(tvm|tilelang)\b/.test(document.getText());
+  return /\b(tvm|tvm_tirx|tilelang)\b/.test(document.getText());
 }
 
 /** Whether one of them can do for the other: which Python runs the bundled server is all the same. */

@@ -148,7 +148,7 @@ function face(condition: Condition, status: Status | undefined): Face {
     case "untrusted":
       return { icon: "shield", state: "untrusted", alarm: true };
     case "no-framework":
-      return { icon: "warning", state: "no tvm or tilelang", alarm: true };
+      return { icon: "warning", state: "no tvm, tilelang or tvm_tirx", alarm: true };
     case "error":
       return { icon: "warning", state: device || "error", alarm: false };
     default:

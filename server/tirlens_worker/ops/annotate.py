@@ -29,6 +29,8 @@ TVM = """
     assume likely ret thread_return break_loop continue_loop prefetch print_buffer
     tvm_struct_set
     tvm_throw_last_error tvm_stack_* tvm_kernel_replace_point tvm_static_handle
+    throw_last_error stack_alloca stack_make_* kernel_replace_point static_handle abi_field_*
+    assume_aligned assume_always
     TVMBackend* anylist_* nd_mem_alloc_with_scope start_profile_intrinsic end_profile_intrinsic
     timer_* type_annotation tensormap_encode_tiled
     address_of tvm_access_ptr undef tvm_tuple lookup_param

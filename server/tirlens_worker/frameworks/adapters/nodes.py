@@ -117,10 +117,10 @@ class AllocBuffer:
 
 @dataclass(eq=False)
 class DeclBuffer:
-    """A view of the memory at the address `data`; None for an address that is no pointer."""
+    """A view of the memory at the address `data`."""
 
     buffer: Any
-    data: Any = None
+    data: Any
     span: Optional[Spans] = None
 
 

@@ -10,19 +10,20 @@ Sources: apache-tvm-tirx 0.1.0a4, ``ir/stmt.py`` (statements), ``ir/location.py`
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ..ir import dialect
 from . import nodes
-from .tile_calls import dispatch_tile_calls
+from .tile_calls import TileCalls
 
 _LAUNCHES = ("tirx.device_entry", "tirx.device_scope")
 #: Regions whose bodies are executed as they are.
 _TRANSPARENT = ("tirx.compute_scope", "tirx.device_context", "tirx.parallel_launch")
 _ALLOCATIONS = ("tirx.alloc_tensor", "tirx.alloc_workspace")
-_VIEWS = ("tirx.decl_tensor",)
-#: Views whose address is no pointer.
-_TENSOR_MEMORY_VIEWS = ("tirx.cuda.decl_tmem",)
+#: Views of memory at an address, which in tensor memory is a number.
+_VIEWS = ("tirx.decl_tensor", "tirx.cuda.decl_tmem")
 #: The names of the launch's variables, by the tags of the indices.
 _NAMES = dict(
     zip((*dialect.BLOCK_TAGS, *dialect.THREAD_TAGS), ("bx", "by", "bz", "tx", "ty", "tz"))
@@ -31,18 +32,19 @@ _NAMES = dict(
 
 def is_function(value: Any) -> bool:
     """Whether `value` is a function of TIRx."""
-    kind = type(value)
-    return kind.__name__ == "Function" and kind.__module__.split(".")[:2] == ["tvm_tirx", "tirx"]
+    module = str(type(value).__module__)
+    return dialect.kind(value) == "Function" and module.startswith("tvm_tirx.tirx.")
 
 
 def adapt(function: Any) -> nodes.PrimFunc:
     """The function with the statements of `nodes`; its tile operations are instructions."""
     launches = (stmt for stmt in dialect.statements(function.body) if _is_launch(stmt))
     launch = next(launches, None)
-    body = dispatch_tile_calls(function).body
-    adapter = _Adapter(None if launch is None else spans_of(launch))
+    tile_calls = TileCalls(function)
+    adapter = _Adapter(tile_calls, None if launch is None else spans_of(launch))
     attributes = dialect.attributes(function)
-    return nodes.PrimFunc(function.params, adapter.statement(body), attributes, function)
+    body = adapter.statement(tile_calls.body)
+    return nodes.PrimFunc(function.params, body, attributes, function)
 
 
 def _is_launch(stmt: Any) -> bool:
@@ -52,7 +54,8 @@ def _is_launch(stmt: Any) -> bool:
 class _Adapter:
     """Translates statements; `launch_span` is the source of the launch."""
 
-    def __init__(self, launch_span: Optional[nodes.Spans]) -> None:
+    def __init__(self, tile_calls: TileCalls, launch_span: Optional[nodes.Spans]) -> None:
+        self._tile_calls = tile_calls
         self._launch_span = launch_span
         self._translations: Dict[str, Callable[[Any], Any]] = {
             "SeqStmt": lambda stmt: nodes.SeqStmt(tuple(map(self.statement, stmt.seq))),
@@ -60,7 +63,7 @@ class _Adapter:
             "TensorStore": lambda stmt: nodes.BufferStore(
                 stmt.dest, stmt.indices, stmt.value, spans_of(stmt)
             ),
-            "Evaluate": lambda stmt: nodes.Evaluate(stmt.value, spans_of(stmt, stmt.value)),
+            "Evaluate": self._evaluate,
             "AssertStmt": lambda stmt: nodes.AssertStmt(stmt.condition, spans_of(stmt)),
             "For": self._for,
             "While": lambda stmt: nodes.While(
@@ -77,6 +80,12 @@ class _Adapter:
         """The statement of `nodes`; the statement itself if its class is not known."""
         translate = self._translations.get(dialect.kind(stmt))
         return stmt if translate is None else translate(stmt)
+
+    def _evaluate(self, stmt: Any) -> nodes.Evaluate:
+        value = stmt.value
+        if dialect.kind(value) == "Call":
+            value = self._tile_calls.original(value)
+        return nodes.Evaluate(value, spans_of(stmt, value))
 
     def _if(self, stmt: Any) -> nodes.IfThenElse:
         other = None if stmt.else_case is None else self.statement(stmt.else_case)
@@ -127,7 +136,7 @@ class _Adapter:
         ]
         if cluster:
             body = nodes.AttrStmt("cluster_dims", tuple(cluster), body, span=span)
-        shared = values.get("dynamic_smem_bytes")
+        shared = values.get("dynamic_smem_bytes", stmt.attrs.get("cuda.smem_required"))
         if shared is not None and dialect.plain(shared) != 0:
             body = nodes.AttrStmt("tirx.dyn_smem_bytes", shared, body, span=span)
         return body
@@ -150,8 +159,6 @@ def _bind(stmt: Any) -> Any:
         return nodes.AllocBuffer(stmt.var, _storage_of_thread(stmt.var), span)
     if called in _VIEWS:
         return nodes.DeclBuffer(stmt.var, value.args[0], span)
-    if called in _TENSOR_MEMORY_VIEWS:
-        return nodes.DeclBuffer(stmt.var, None, span)
     return nodes.Bind(stmt.var, value, span)
 
 
@@ -184,15 +191,23 @@ def spans_of(*parts: Any) -> Optional[nodes.Spans]:
     """The source of the first of a statement and its parts that has one."""
     for part in parts:
         found: List[nodes.SourceSpan] = []
-        location = getattr(part, "loc", None)
+        location: Any = getattr(part, "loc", None)
         while dialect.kind(location) == "CallSiteLoc":
-            found.append(_span(location.callee)) if _is_known(location.callee) else None
+            if _is_known(location.callee):
+                found.append(_span(location.callee))
             location = location.caller
         if _is_known(location):
             found.append(_span(location))
         if found:
-            return nodes.Spans(tuple(reversed(found)))
+            # What a helper of the package emits has the source of its call.
+            own = [span for span in found if not _is_of_package(span.source_name.name)]
+            return nodes.Spans(tuple(reversed(own or found)))
     return None
+
+
+def _is_of_package(file: str) -> bool:
+    package = getattr(sys.modules.get("tvm_tirx"), "__file__", None)
+    return package is not None and file.startswith(os.path.dirname(package) + os.sep)
 
 
 def _is_known(location: Any) -> bool:

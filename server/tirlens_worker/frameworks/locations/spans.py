@@ -164,7 +164,10 @@ class Locator:
         if not sites or sites[-1].file is not None:
             return ()
         node = self._source.loop_around(sites[-1].line, str(stmt.loop_var.name))
-        return () if node is None else (*sites[:-1], self._span_of(node.iter))
+        if node is None or isinstance(node.target, ast.Tuple):
+            # An inner loop of ``T.grid`` has the source of the outer one.
+            return ()
+        return (*sites[:-1], self._span_of(node.iter))
 
     def launch(self, name: str, within: Sites) -> Sites:
         """The ``T.launch_thread`` that binds the variable `name` in the function at `within`."""

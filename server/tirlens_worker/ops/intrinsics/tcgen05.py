@@ -128,7 +128,12 @@ def describe_scaled(call: Any, context: Context) -> Statement:
 
 
 def _create_descriptor(call: Any, context: Context, first: int) -> Statement:
-    m, n = (context.literal(node) for node in call.args[first : first + 2])
+    sizes: Any = call.args[first : first + 2]
+    attributes: Any = getattr(call, "attrs", None)
+    if hasattr(attributes, "M") and hasattr(attributes, "N"):
+        # In TIRx the sizes are attributes.
+        sizes = attributes.M, attributes.N
+    m, n = map(context.literal, sizes)
     if isinstance(m, int) and isinstance(n, int):
         # The other bits are types and layouts, which are not used.
         context.assign(

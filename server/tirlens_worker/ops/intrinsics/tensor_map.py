@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import Any, List, Optional, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 from ...facts import AccessMode, Call, Copy, Expr, Statement
 from ..build import access, bits, label, not_understood, times
-from ..registry import Context, Layout, Region
+from ..registry import Context, Layout, Region, accounts
 from ..sync import signal
 from .mma import predicate
 
@@ -31,16 +31,32 @@ def encode(call: Any, context: Context) -> Statement:
     All are innermost first (CUDA driver API, ``cuTensorMapEncodeTiled``).  The host executes it.
     """
     made, dtype, rank, address = call.args[1:5]
-    dims, array = context.literal(rank), context.region(address)
-    kind = context.literal(dtype)
-    if isinstance(dims, int) and isinstance(kind, str) and array is not None:
-        numbers = [context.expr(node) for node in call.args[5 : 5 + 3 * dims - 1]]
-        size = max(bits(kind) // 8, 1)
-        strides = [1, *(_elements(stride, size) for stride in numbers[dims : 2 * dims - 1])]
-        shape, box = numbers[:dims], numbers[2 * dims - 1 :]
-        layout = Layout(kind, tuple(shape[::-1]), tuple(strides[::-1]), tuple(box[::-1]))
-        context.define_tensor_map(made, array, layout)
+    dims, kind = context.literal(rank), context.literal(dtype)
+    if isinstance(dims, int) and isinstance(kind, str):
+        _define(context, made, address, kind, call.args[5 : 5 + 3 * dims - 1])
     return Call(label="cuTensorMapEncodeTiled()")
+
+
+@accounts("tir.cuda.tensormap_encode_tiled")
+def encode_tiled(call: Any, context: Context) -> Statement:
+    """(map, address, sizes, strides, box, ...) of TIRx, whose type and rank are attributes."""
+    made, address = call.args[:2]
+    dims, kind = int(call.attrs.rank), str(call.attrs.descriptor_dtype)
+    _define(context, made, address, kind, call.args[2 : 2 + 3 * dims - 1])
+    return Call(label="cuTensorMapEncodeTiled()")
+
+
+def _define(context: Context, made: Any, address: Any, kind: str, operands: Sequence[Any]) -> None:
+    """Define a map of elements of `kind` by its sizes, strides and box, innermost first."""
+    array = context.region(address)
+    if array is None:
+        return
+    numbers, dims = [context.expr(node) for node in operands], (len(operands) + 1) // 3
+    size = max(bits(kind) // 8, 1)
+    strides = [1, *(_elements(stride, size) for stride in numbers[dims : 2 * dims - 1])]
+    shape, box = numbers[:dims], numbers[2 * dims - 1 :]
+    layout = Layout(kind, tuple(shape[::-1]), tuple(strides[::-1]), tuple(box[::-1]))
+    context.define_tensor_map(made, array, layout)
 
 
 def tensor_copy(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Statement:
