@@ -57,6 +57,14 @@ def test_kernels_one_after_the_other() -> None:
     assert parts_are_the_wall(step)
 
 
+def test_operations_without_a_pause_have_no_gaps() -> None:
+    """Begins and times that are no sums of powers of two round to either side of the next begin."""
+    starts = [0.001 * number + 0.0003 for number in range(200)]
+    step = step_of([operation("gemm", start, 0.001) for start in starts])
+    (device,) = step.devices
+    assert device.gaps == 0 and step.idle_s == 0
+
+
 def test_programmatic_launch_never_makes_more_than_the_wall_time() -> None:
     """Each kernel begins 4 us before the one before it ends."""
     step = step_of([operation(f"k{index}", 6 * index, 10) for index in range(10)])

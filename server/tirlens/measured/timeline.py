@@ -27,6 +27,8 @@ from tirlens.measured.records import Operation
 #: several executions.
 Clock: TypeAlias = Literal["trace", "order", "none"]
 
+# The sum of a begin and a time may round to just before the next begin.
+_ROUNDING_S = 1e-12
 # The longest gaps of a device that are kept with their neighbours.
 _MOST_GAPS = 50
 
@@ -105,7 +107,7 @@ class DeviceTime:
     @property
     def idle_s(self) -> float:
         """The time in which nothing ran."""
-        return self.wall_s - self.busy_s
+        return self.wall_s - self.busy_s if self.gaps else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +376,7 @@ class _Collector:
                 integral_s += passed_s / running
                 if distinct == 1:
                     alone[_only(of_category)] += passed_s
-            elif is_start and passed_s > 0:
+            elif is_start and passed_s > _ROUNDING_S:
                 gaps.add(at_s, moment_s, number)
             if is_start:
                 begun_s[number] = integral_s

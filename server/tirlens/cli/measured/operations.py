@@ -121,10 +121,13 @@ def _row_text(
 def _sum(rows: Sequence[Performance]) -> str:
     """The counts, times and the DRAM rate of all operations."""
     hosts = sum(row.operation.kind == "host" for row in rows)
-    time_s = sum(row.operation.time_s or 0.0 for row in rows)
+    times_s = [row.operation.time_s for row in rows if row.operation.time_s is not None]
     gaps_s = [row.operation.gap_s for row in rows if row.operation.gap_s is not None]
-    text = f"{len(rows) - hosts:,} device ops, {hosts:,} host ops: {labels.seconds(time_s)} of "
-    text += "device time" + (f", {labels.seconds(sum(gaps_s))} of gaps" if gaps_s else "")
+    text = f"{len(rows) - hosts:,} device ops, {hosts:,} host ops"
+    if times_s:
+        text += f": {labels.seconds(sum(times_s))} of device time"
+    if gaps_s:
+        text += f", {labels.seconds(sum(gaps_s))} of gaps"
     known = [row.operation for row in rows if row.operation.dram_bytes and row.operation.time_s]
     if known:
         moved = sum(operation.dram_bytes or 0 for operation in known)

@@ -449,14 +449,18 @@ def _times(event: dict[str, Any]) -> tuple[int, int]:
 def _nanoseconds(event: dict[str, Any], key: str, limit_us: float) -> int:
     """A time in microseconds, exact: as a float it would be rounded."""
     value = event.get(key)
-    if isinstance(value, int) and abs(value) < limit_us:
+    if isinstance(value, str):
+        # Numbers with a fraction are text, so that none is rounded.
+        whole, _, fraction = value.partition(".")
+        if len(whole) < 16 and whole.isdecimal() and fraction.isdecimal():
+            whole_us = int(whole)
+            if whole_us < limit_us:
+                return whole_us * 1000 + int((fraction + "00")[:3])
+    elif isinstance(value, int) and abs(value) < limit_us:
         return value * 1000
     if value is None or isinstance(value, list | dict):
         raise ValueError(f"{key}: the event has no such time")
     text = _text(value)[:400].strip()
-    whole, _, fraction = text.partition(".")
-    if whole.isdecimal() and fraction.isdecimal() and len(whole) < 16 and int(whole) < limit_us:
-        return int(whole) * 1000 + int((fraction + "00")[:3])
     if abs(number_of(text)) >= limit_us:
         raise ValueError(f"{key}: {text[:40]} us is no time")
     return int(Decimal(text.replace(",", "")) * 1000)

@@ -319,6 +319,8 @@ _REPORTS = (
     _Report.of("Virtual Address, HtoD Migration Size", (), 0, None, "migrations have no times"),
     _Report.of("Total HtoD Migration Size", (), 0, None, "migrations have no times"),
     _Report.of("Start, Duration, Name, Result, CorrId", ("host",), 2, _call),
+    # Columns of `cuda_gpu_trace` that a script has kept.
+    _Report.of("Start, Duration, CorrId, Name", ("kernel", "copy"), 4, _execution),
 )  # fmt: skip
 
 

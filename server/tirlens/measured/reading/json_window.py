@@ -16,6 +16,7 @@ from tirlens.measured.reading.trace_file import TraceError
 LONGEST_VALUE = 4 << 20
 _CHUNK_BYTES = 1 << 20
 _SPACE = re.compile(r"[ \t\r\n\ufeff]*")
+_SEPARATORS = re.compile(r"[, \t\r\n\ufeff]*")
 _BRACKETS_OR_QUOTE = re.compile(r'[\[{]+|[\]}]+|"')
 _STRING_REST = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _SCALAR_END = re.compile(r"[,\]}\s]")
@@ -108,12 +109,9 @@ class JsonWindow:
     def elements(self) -> Iterator[Any]:
         """The elements of the array that begins here; a `MalformedValueError` is one of them."""
         self.take()
-        while (character := self.peek()) != "]":
+        while (character := self._skip_separators()) != "]":
             if not character:
                 raise TraceError("ends inside an array")
-            if character == ",":
-                self.take()
-                continue
             try:
                 yield self.value()
             except MalformedValueError as error:
@@ -137,6 +135,15 @@ class JsonWindow:
                 raise TraceError("has a member without a key")
             yield key
         self.take()
+
+    def _skip_separators(self) -> str:
+        """The next character that is neither space nor comma, or an empty text at the end."""
+        while True:
+            self._position = _end(_SEPARATORS, self._buffer, self._position)
+            if self._position < len(self._buffer):
+                return self._buffer[self._position]
+            if not self._read():
+                return ""
 
     def _find_next_element(self) -> None:
         """Behind a malformed element: to the comma, the bracket or the object that follows."""
