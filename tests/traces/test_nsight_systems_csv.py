@@ -286,16 +286,3 @@ def test_powershell_and_gzip(tmp_path: Path) -> None:
         path.write_bytes(content)
         (operation,) = records_of(path)
         assert operation.time_s == pytest.approx(300e-9)
-
-
-def test_the_columns_that_a_script_has_kept_of_a_trace(read) -> None:
-    records = read(
-        "Start (ns),Duration (ns),CorrId,Name\n"
-        '1,900000,7,"void at::FillFunctor<int, float>()"\n'
-        "930001,700000,7,[CUDA memcpy DtoH]\n"
-    )
-    fill, copy = only(Operation, records)
-    assert (fill.name, fill.kind, copy.kind) == (
-        "void at::FillFunctor<int, float>()", "kernel", "copy",
-    )  # fmt: skip
-    assert fill.time_s + copy.time_s == pytest.approx(1.6e-3)
