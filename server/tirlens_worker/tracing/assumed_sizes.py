@@ -15,7 +15,8 @@ import math
 import re
 from typing import Any, Dict, Mapping, Optional
 
-from ..facts import Expr, KernelFacts
+from ..facts import KernelFacts
+from ..frameworks.symbolic.evaluation import evaluate
 from ..program import execution, fake_gpu
 from ..program.load import Loaded
 from ..protocol import KernelRequest
@@ -109,27 +110,9 @@ def _array_bytes(facts: KernelFacts, sizes: Mapping[str, int]) -> int:
     total = 0
     for buffer in facts.buffers:
         if buffer.is_parameter:
-            extents = [_extent(extent, sizes) for extent in buffer.shape]
+            extents = [evaluate(extent, sizes.get) for extent in buffer.shape]
             if None not in extents:
                 bits = _BITS.search(buffer.dtype)
-                elements = math.prod(extent or 0 for extent in extents)
+                elements = math.prod(int(extent or 0) for extent in extents)
                 total += elements * int(bits.group() if bits else 8) // 8
     return total
-
-
-def _extent(expr: Expr, sizes: Mapping[str, int]) -> Optional[int]:
-    """The value of an extent; None if it is not a polynomial or quotient of sizes."""
-    if isinstance(expr, str):
-        return sizes.get(expr)
-    if isinstance(expr, (int, float)):
-        return int(expr)
-    operator, *operands = expr
-    if operator == "cast":
-        return _extent(operands[-1], sizes)
-    values = [_extent(operand, sizes) for operand in operands]
-    if len(values) != 2 or None in values:
-        return None
-    left, right = values[0] or 0, values[1] or 0
-    if operator == "//":
-        return left // right if right else None
-    return {"+": left + right, "-": left - right, "*": left * right}.get(operator)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 import re
-from typing import Callable, Dict, Mapping, Optional, Tuple
+from typing import Dict, Mapping, Optional, Tuple
 
 from ..facts import (
     THREADS_TOGETHER,
@@ -17,28 +16,11 @@ from ..facts import (
     Statement,
     While,
 )
+from ..frameworks.symbolic.evaluation import evaluate
 
 # Rates of a data-centre GPU of these years: operations of its tensor cores, other operations, and
 # bytes that its L2 cache and DRAM move.
 _MATRIX_FLOP_PER_S, _OTHER_FLOP_PER_S, _BYTES_PER_S = 5e14, 2e13, 6e12
-
-
-def _divide(left: float, right: float) -> float:
-    return left // right
-
-
-_OPERATIONS: Dict[str, Callable[..., float]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": _divide,
-    "%": operator.mod,
-    "truncdiv": _divide,
-    "truncmod": operator.mod,
-    "min": min,
-    "max": max,
-    "cast": float,
-}
 
 
 def work_time_s(facts: KernelFacts, sizes: Mapping[str, int]) -> float:
@@ -110,18 +92,7 @@ class _Estimate:
 
     def _value(self, expr: Expr) -> Optional[float]:
         """The value of an expression of sizes; None if it depends on data."""
-        if isinstance(expr, (int, float)):
-            return float(expr)
-        if isinstance(expr, str):
-            return self._values.get(expr)
-        operation = _OPERATIONS.get(expr[0])
-        operands = [self._value(item) for item in expr[2 if expr[0] == "cast" else 1 :]]
-        if operation is None or None in operands:
-            return None
-        try:
-            return float(operation(*operands))
-        except (ZeroDivisionError, OverflowError):
-            return None
+        return evaluate(expr, self._values.get)
 
 
 def bits(dtype: str) -> int:

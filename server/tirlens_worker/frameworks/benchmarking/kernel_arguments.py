@@ -7,6 +7,8 @@ from typing import Any, Callable, List, Mapping, Tuple
 
 from ...facts import Expr, KernelFacts
 from ..ir import dialect
+from ..symbolic.evaluation import evaluate
+from ..symbolic.expression_text import text
 
 # Upper bound of random integers: small ones are valid indices of most arrays.
 _MAX_INTEGER = 128
@@ -30,7 +32,7 @@ def arguments(
             pointer of which no array is known.
     """
     arrays = {
-        buffer.name: (buffer.dtype, tuple(evaluate(extent, sizes) for extent in buffer.shape))
+        buffer.name: (buffer.dtype, tuple(_size(extent, sizes) for extent in buffer.shape))
         for buffer in facts.buffers
         if buffer.is_parameter
     }
@@ -42,7 +44,7 @@ def arguments(
         elif str(param.dtype) == "handle":
             raise NotMeasuredError("of the pointer {} no array is known".format(param.name))
         else:
-            given.append(evaluate(str(param.name), sizes))
+            given.append(_size(str(param.name), sizes))
     return given
 
 
@@ -51,34 +53,19 @@ def is_integer(dtype: str) -> bool:
     return _INTEGER.match(dtype) is not None
 
 
-_OPERATORS: Mapping[str, Callable[[int, int], int]] = {
-    "+": int.__add__,
-    "-": int.__sub__,
-    "*": int.__mul__,
-    "//": int.__floordiv__,
-    "%": int.__mod__,
-    "min": min,
-    "max": max,
-}
-
-
-def evaluate(expr: Expr, sizes: Mapping[str, int]) -> int:
+def _size(expr: Expr, sizes: Mapping[str, int]) -> int:
     """The value of an expression of a shape.
 
     Raises:
         NotMeasuredError: it depends on a size that is not given, or on data.
     """
-    if isinstance(expr, str):
-        if expr not in sizes:
-            raise NotMeasuredError("needs {0}: give --bind {0}=SIZE".format(expr))
-        return sizes[expr]
-    if isinstance(expr, (int, float)):
-        return int(expr)
-    if expr[0] == "cast":
-        return evaluate(expr[2], sizes)
-    if expr[0] not in _OPERATORS:
-        raise NotMeasuredError("the size of an array is not known: {}".format(expr))
-    first, *rest = (evaluate(part, sizes) for part in expr[1:])
-    for value in rest:
-        first = _OPERATORS[expr[0]](first, value)
-    return first
+
+    def value_of(name: str) -> int:
+        if name not in sizes:
+            raise NotMeasuredError("needs {0}: give --bind {0}=SIZE".format(name))
+        return sizes[name]
+
+    found = evaluate(expr, value_of)
+    if found is None:
+        raise NotMeasuredError("the size of an array is not known: {}".format(text(expr)))
+    return int(found)

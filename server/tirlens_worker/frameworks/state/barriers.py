@@ -9,29 +9,7 @@ from __future__ import annotations
 from typing import Callable, Dict, Mapping, Optional, Tuple
 
 from ...facts import Expr
-
-_OPERATORS: Dict[str, Callable[[int, int], int]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "//": lambda a, b: a // b,
-    "truncdiv": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "truncmod": lambda a, b: a % b,
-    "&": lambda a, b: a & b,
-    "|": lambda a, b: a | b,
-    "^": lambda a, b: a ^ b,
-    "<<": lambda a, b: a << b,
-    ">>": lambda a, b: a >> b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "min": min,
-    "max": max,
-}
+from ..symbolic.evaluation import evaluate
 
 
 class Barriers:
@@ -55,28 +33,5 @@ def first_value(
     `initial` has the initial values of scalars by buffer id, and `first_of` gives the first value
     of a variable.
     """
-    if isinstance(value, (bool, int)):
-        return int(value)
-    if isinstance(value, str):
-        return first_of(value)
-    if not isinstance(value, tuple):
-        return None
-    if value[0] == "load":
-        known = initial.get(str(value[1]))
-        return None if known is None else first_value(known, initial, first_of)
-    if value[0] == "cast":
-        return first_value(value[2], initial, first_of)
-    if value[0] == "select":
-        condition = first_value(value[1], initial, first_of)
-        chosen = value[2 if condition else 3]
-        return None if condition is None else first_value(chosen, initial, first_of)
-    left = first_value(value[1], initial, first_of)
-    right = first_value(value[-1], initial, first_of)
-    if left is None or right is None:
-        return None
-    if value[0] in ("~", "not"):
-        return ~left if value[0] == "~" else int(not left)
-    try:
-        return int(_OPERATORS[value[0]](left, right))
-    except (KeyError, ZeroDivisionError, ValueError):
-        return None
+    found = evaluate(value, first_of, initial)
+    return None if found is None else int(found)
