@@ -363,3 +363,21 @@ def test_a_process_that_is_not_there_is_not_watched() -> None:
     ended = threading.Event()
     client_process.watch(2**22 + 1, ended.set)
     assert not ended.wait(0.1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_process_of_another_user_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it has ended is known without the permission to send it a signal."""
+    editor = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+
+    def refuse(process_id: int, number: int) -> None:
+        raise PermissionError(f"{process_id} {number}")
+
+    monkeypatch.setattr(os, "kill", refuse)
+    ended = threading.Event()
+    client_process.watch(editor.pid, ended.set)
+    monkeypatch.undo()
+    assert not ended.wait(0.1)
+    editor.kill()
+    assert ended.wait(30)
+    editor.communicate()

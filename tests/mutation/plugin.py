@@ -14,6 +14,7 @@ import contextlib
 import cProfile
 import functools
 import gc
+import importlib
 import json
 import os
 import signal
@@ -65,6 +66,9 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     """Try the mutants."""
     option = session.config.option
     mutants = [json.loads(line) for line in option.mutants.read_text().splitlines()]
+    # Some are imported when they are first used, which would be after the replacement.
+    for file in {str(mutant["file"]) for mutant in mutants}:
+        importlib.import_module(".".join(Path(file).relative_to(_SERVER).with_suffix("").parts))
     gc.collect()
     profiles = _read_profile(option.profile)
     missing = [item for item in session.items if item.nodeid not in profiles]
