@@ -6,7 +6,6 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-
 _WHOLE = 100
 """Hypothesis' own number of examples, which the quick profile halves."""
 
