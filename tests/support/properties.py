@@ -1,5 +1,7 @@
 """How many examples Hypothesis tries of a property."""
 
+# pyright: basic, reportArgumentType=false
+
 from __future__ import annotations
 
 import os
