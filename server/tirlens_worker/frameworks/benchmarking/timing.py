@@ -40,6 +40,8 @@ def measure(
     """
     if facts.framework == "tilelang":
         return _tilelang(prim_func, facts, sizes, for_counters)
+    if facts.framework != "tvm":
+        raise NotMeasuredError("kernels of {} are not run yet".format(facts.framework))
     return _tvm(prim_func, facts, sizes, for_counters)
 
 

@@ -40,6 +40,8 @@ def generate(
     try:
         if framework == "tilelang":
             functions, source = _lower_tilelang(prim_func, target)
+        elif framework != "tvm":
+            raise LoweringError("the code that {} makes is not read yet".format(framework))
         else:
             functions, source = _lower_tvm(prim_func, target, CUDA in languages)
     except LoweringError:
