@@ -1,7 +1,5 @@
 """Requirement 14: a file follows the modules that it imports, be they edited, made or missing."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 from collections.abc import Iterator

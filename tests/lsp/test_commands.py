@@ -1,7 +1,5 @@
 """The commands: their answers, what they ask of the user, and the arguments that they refuse."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is displayed in documents and in cells: hints, lenses, hovers, symbols, actions."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rules of the protocol that hold for every message, and the way through a pair of streams."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 import asyncio

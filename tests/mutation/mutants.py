@@ -6,8 +6,6 @@ runs under a Python that has cosmic-ray (https://cosmic-ray.readthedocs.io) and 
 as JSON, one a line.
 """
 
-# pyright: basic, reportMissingImports=false
-
 from __future__ import annotations
 
 import argparse

@@ -6,8 +6,6 @@ of the functions that it changes is replaced, and in which the tests that execut
 fails, the quickest first. Nothing is written to the tree.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 import contextlib

@@ -5,8 +5,6 @@
 builds those that are named, or all, and prints their interpreters.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 import os

@@ -5,8 +5,6 @@ missing: `ClientHere.give` puts facts where the results of a worker are cached, 
 the same text leaves them, so that the analyses of the session need no worker.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 import asyncio

@@ -1,7 +1,5 @@
 """How many examples Hypothesis tries of a property."""
 
-# pyright: basic, reportArgumentType=false
-
 from __future__ import annotations
 
 import os

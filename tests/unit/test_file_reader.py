@@ -1,7 +1,5 @@
 """Files of every odd kind are refused with a word, and nothing else opens files to read them."""
 
-# pyright: basic, reportArgumentType=false
-
 from __future__ import annotations
 
 import ast
