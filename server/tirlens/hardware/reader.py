@@ -12,7 +12,7 @@ from tirlens.hardware.audit import rate_doubts
 from tirlens.hardware.quantity import numbers
 from tirlens.hardware.sources import Source, sources_of
 from tirlens.hardware.spec import Device, Peak
-from tirlens.hardware.structure import StructureError, structure
+from tirlens.hardware.structure import GREATEST, StructureError, structure
 from tirlens.hardware.toml_file import DeviceError, DeviceTable, merge, numbers_by_key, read_table
 from tirlens.math_fidelity import PASSES
 
@@ -147,6 +147,7 @@ def _with_rate(name: str, peak: Any, table: Mapping[str, Any], known: Architectu
         raise StructureError(f"peaks.{name}.flop_per_s", what)
     if not isinstance(sms, (int, float)) or not isinstance(clock, (int, float)):
         return cast("Any", peak)
+    sms, clock = min(sms, GREATEST), min(clock, GREATEST)
     return {
         **cast("Mapping[str, Any]", peak),
         "flop_per_s": float(f"{rates[0] * sms * clock:.{_RATE_DIGITS}g}"),

@@ -22,7 +22,7 @@ from tirlens.hardware.quantity import field_types
 _Table = TypeVar("_Table")
 _Hook = Callable[[Any, Any], Any]
 # An integer of TOML may be too large for a float.
-_GREATEST = 1e300
+GREATEST = 1e300
 
 
 class StructureError(ValueError):
@@ -77,7 +77,7 @@ def _of_table(read: _Hook) -> _Hook:
 
 
 def _float(value: Any, _: Any) -> float:
-    return float(min(max(_number(value), -_GREATEST), _GREATEST))
+    return float(_number(value))
 
 
 def _int(value: Any, _: Any) -> int:
@@ -90,7 +90,7 @@ def _int(value: Any, _: Any) -> int:
 def _number(value: Any) -> int | float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError("must be a number")
-    return value
+    return min(max(value, -GREATEST), GREATEST)
 
 
 def _text(value: Any, _: Any) -> str:
