@@ -97,9 +97,11 @@ def _ratios(base: Mapping[str, Any], own: Mapping[str, Any]) -> Iterator[float]:
     """The SMs and the clock of a file over those of its base; 1 if it does not give them."""
     for key in ("sm_count", "clock_hz"):
         mine, other = own.get(key), base.get(key)
-        are_numbers = _is_number(mine) and _is_number(other) and other
-        # An integer of TOML may be too large for a float; the reader refuses it.
-        yield min(max(mine, -1e300), 1e300) / other if are_numbers else 1.0
+        if _is_number(mine) and _is_number(other) and other:
+            # An integer of TOML may be too large for a float; the reader refuses it.
+            yield min(max(mine, -1e300), 1e300) / min(max(other, -1e300), 1e300)
+        else:
+            yield 1.0
 
 
 def _at_own_clock(rates: Mapping[str, Any], sms: float, clock: float) -> dict[str, Any]:
