@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Optional, Sequence, Tuple, Union
 
 from .. import framework_names
-from ..program import other_versions
+from ..program import forks, other_versions
 from ..program.document import describe, missing_name
 from ..program.load import Loaded
 from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
@@ -38,7 +38,7 @@ def required_problem(
 
     The problem of a call in an option is at the kernel.
     """
-    root = _root_problem(loaded, request, error)
+    root = _root_problem(loaded, request, error) or _fork_problem(loaded, request, error)
     if root is not None:
         return root
     problem = loaded.document.problem(
@@ -83,6 +83,9 @@ def explain(
     if not failures:
         return NeedsArguments(request.name, missing, request.span)
     for failure in failures:
+        fork = _fork_problem(loaded, request, failure.error)
+        if fork is not None:
+            return fork
         foreign = other_versions.foreign_word(failure.error)
         if foreign:
             at = loaded.document.problem("trace", failure.error, request.name, at=request.span)
@@ -103,11 +106,35 @@ def explain(
         # No arguments define a name that is not a parameter.
         at = loaded.document.problem("trace", first.error, request.name, at=request.span)
         return replace(at, message=at.message + _stars(loaded))
-    if missing and not given:
-        reason = "{}: {}".format(first.candidate.expression, describe(first.error))
-        return NeedsArguments(request.name, missing, request.span, reason)
     kind = "memory" if isinstance(first.error, MemoryError) else "trace"
-    return loaded.document.problem(kind, first.error, request.name, at=request.span)
+    problem = loaded.document.problem(kind, first.error, request.name, at=request.span)
+    if isinstance(first.error, NoKernelError):
+        # Its message names the call already.
+        problem = replace(problem, message=str(first.error))
+    if missing and not given:
+        reason = _reason(loaded, request, first, problem)
+        return NeedsArguments(request.name, missing, request.span, reason)
+    return problem
+
+
+def _reason(loaded: Loaded, request: KernelRequest, failure: Failure, problem: Problem) -> str:
+    """Why a call with assumed arguments fails, and at which line."""
+    if isinstance(failure.error, NoKernelError):
+        return problem.message
+    line = problem.span.line if problem.span is not None else request.span.line
+    at = " (line {})".format(line) if line != request.span.line else ""
+    return "{}: {}{}".format(failure.candidate.expression, describe(failure.error), at)
+
+
+def _fork_problem(
+    loaded: Loaded, request: KernelRequest, error: BaseException
+) -> Optional[Problem]:
+    """The problem of a program that is for a fork of tilelang for other processors."""
+    found = forks.fork_message(loaded.document.tree, error)
+    if found is None:
+        return None
+    line, message = found
+    return Problem("trace", message, loaded.document.span_of_line(line), request.name)
 
 
 def _stars(loaded: Loaded) -> str:
