@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from tirlens import array_words
 from tirlens.budget import Budget, budget_of
+from tirlens.language_models import load
 from tirlens.math_fidelity import fidelity_of
 from tirlens.toml_reader import TomlError, read_in_time, read_toml
 
@@ -37,6 +38,7 @@ class Settings:
     devices that have several (`tirlens.math_fidelity`), `python` the interpreter that runs the
     user's code, `calls` and `bindings` are as in a directive.  `timeout_s` limits one file's
     analysis.
+    `model` is the id of the language model whose sizes kernels have (`tirlens.language_models`).
     `min_percentage` is the share of a kernel's time below which a line gets no label. `show` is one
     of `DETAILS`: what the editor displays. Hints end before the column `hint_columns`, lenses have
     at most `lens_characters`, and hints have the change since the last save with `hint_changes`.
@@ -51,6 +53,7 @@ class Settings:
 
     device: str | None = None
     math_fidelity: str | None = None
+    model: str | None = None
     python: str | None = None
     calls: tuple[str, ...] = ()
     bindings: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -164,6 +167,10 @@ def _fidelity(value: Any) -> str:
     return fidelity_of(_text(value))
 
 
+def _model(value: Any) -> str:
+    return load(_text(value)).id
+
+
 def _number(value: Any) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         number = _as_float(value)
@@ -275,6 +282,7 @@ def _lens_parts(value: Any) -> tuple[str, ...]:
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "device": _text,
     "math_fidelity": _fidelity,
+    "model": _model,
     "python": _text,
     "calls": _calls,
     "bindings": _bindings,

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Callable, Iterable, Iterator, NamedTuple, Optional, Sequence
 
 from . import codec
-from .facts import Caveat, KernelFacts
+from .facts import Caveat, KernelFacts, ModelSizes
 from .frameworks import old_tilelang
 from .lines import split_lines
 from .program import defined_values, fake_gpu, load, patches, user_imports
@@ -175,7 +175,7 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
             built=traced.built,
             caveats=(*facts.caveats, *_remarks(loaded, request)),
         )
-    sizes = assumed_sizes(loaded, request, facts)
+    sizes, of_model = assumed_sizes(loaded, request, facts, traced.model)
     loops = assumed_trips(facts, sizes) if request.allow_assumed else ()
     return replace(
         facts,
@@ -188,7 +188,15 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
         asks_for_device=fake_gpu.was_queried(),
         assumed={**sizes, **{item.name: item.trips for item in loops}},
         assumed_arguments=traced.assumed,
+        model=_together(traced.model, of_model),
     )
+
+
+def _together(arguments: Optional[ModelSizes], sizes: Optional[ModelSizes]) -> Optional[ModelSizes]:
+    """The arguments and the sizes of dimensions that are those of one model."""
+    if arguments is None or sizes is None:
+        return arguments or sizes
+    return replace(arguments, values={**arguments.values, **sizes.values})
 
 
 def _remarks(loaded: Loaded, request: KernelRequest) -> Iterator[Caveat]:

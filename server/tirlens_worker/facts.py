@@ -604,6 +604,19 @@ class Requirement:
 
 
 @dataclass(frozen=True)
+class ModelSizes:
+    """Arguments and sizes of a kernel that are those of a language model, whose id is `model`.
+
+    `values` are by the name of the parameter or dimension.  `is_chosen`: the user named the model;
+    else it is the one that fits what is known of the kernel.
+    """
+
+    model: str
+    values: Mapping[str, int] = field(default_factory=no_entries)
+    is_chosen: bool = False
+
+
+@dataclass(frozen=True)
 class KernelFacts:
     """One kernel, traced with one set of arguments.
 
@@ -616,7 +629,8 @@ class KernelFacts:
     `asks_for_device`: the program queried the GPU before it yielded the kernel.
     `sizes` are sizes of variables from the arrays in the call, `assumed` default sizes of variables
     that nothing determines.  `assumed_arguments` are the arguments of the call that are assumed, as
-    expressions by parameter name.
+    expressions by parameter name.  `model` are those of the arguments and sizes that a language
+    model gives.
     `fast_math`: nvcc compiles with ``--use_fast_math``.  `attributes` are the transformations that
     the kernel disables: ``tma``, ``warp_specialized`` (false).
     `built` is set for a kernel that a statement builds with the framework's API.
@@ -643,6 +657,7 @@ class KernelFacts:
     sizes: Mapping[str, int] = field(default_factory=no_entries)
     assumed: Mapping[str, int] = field(default_factory=no_entries)
     assumed_arguments: Mapping[str, str] = field(default_factory=no_entries)
+    model: Optional[ModelSizes] = None
     fast_math: bool = False
     lowered: Tuple[LoweredLaunch, ...] = ()
     refused: Mapping[str, str] = field(default_factory=no_entries)

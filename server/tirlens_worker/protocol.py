@@ -14,7 +14,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Tuple
 
-from .facts import KernelFacts, LoweredLaunch, Span, no_entries
+from .facts import KernelFacts, LoweredLaunch, ModelSizes, Span, no_entries
 
 PROTOCOL_VERSION = 1
 
@@ -63,7 +63,8 @@ class CallCandidate:
     function or an IRModule.  A failure of a `required` candidate (directives, options) is reported.
     The others are tried in order, and the first that yields a kernel is used.  `bindings` are the
     sizes of dynamic dimensions where the call is.  `assumed` are the arguments that are assumed, as
-    expressions by parameter name.  `launches` is how often a captured call was launched.
+    expressions by parameter name, `model` those that a language model gives.  `launches` is how
+    often a captured call was launched.
     """
 
     expression: str
@@ -72,6 +73,7 @@ class CallCandidate:
     required: bool = False
     bindings: Mapping[str, int] = field(default_factory=no_entries)
     assumed: Mapping[str, str] = field(default_factory=no_entries)
+    model: Optional[ModelSizes] = None
     launches: Optional[int] = None
 
 
@@ -86,7 +88,8 @@ class KernelRequest:
     kernels).  All required candidates are
     analysed, and of the others the first that yields a kernel.  `bindings` are values of parameters
     and shape variables by name, from a directive or option; assumed arguments agree with them.
-    `hints` are preferred expressions for assumed arguments, by name.
+    `hints` are preferred expressions for assumed arguments, by name.  What is not given so has the
+    values of the first of `models` with which the kernel can be traced, if it has some.
 
     A kernel that a function defines and does not return has `local_to`, the dotted name of the
     function (``test_add``, ``TestAdd.test_basic``); `name` is dotted too (``test_add.main``).  It
@@ -111,6 +114,7 @@ class KernelRequest:
     allow_assumed: bool = True
     bindings: Mapping[str, int] = field(default_factory=no_entries)
     hints: Mapping[str, Tuple[str, ...]] = field(default_factory=no_entries)
+    models: Tuple[ModelSizes, ...] = ()
     local_to: Optional[str] = None
     prelude: Tuple[Span, ...] = ()
     definition: Optional[Span] = None

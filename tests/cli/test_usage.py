@@ -27,6 +27,7 @@ MATMUL = str(EXAMPLES / "matmul_tvm.py")
             ["analyze", MATMUL, "--device", "a100", "--math-fidelity", "HiFi4"],
             "a100 has no math fidelities",
         ),
+        (["analyze", MATMUL, "--model", "qwen3-8b", "--model", "qwen3-32b"], "take several"),
         (["analyze", MATMUL, "--bind", "M"], "NAME=VALUE"),
         (["analyze", MATMUL, "--bind", "M=many"], "NAME=VALUE"),
         (["analyze", MATMUL, "--call", "f("], "--call"),

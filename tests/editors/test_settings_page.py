@@ -78,6 +78,7 @@ def _example(name: str) -> object:
         "hintColumns": 100,
         "lensCharacters": 50,
         "mathFidelity": "HiFi4",
+        "model": "qwen3-32b",
     }
     return examples.get(name, True)
 

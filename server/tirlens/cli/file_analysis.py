@@ -98,6 +98,8 @@ def options_of(arguments: argparse.Namespace) -> Options:
     return Options(
         device=arguments.device[0] if arguments.device else None,
         math_fidelity=_math_fidelity(arguments),
+        model=_model(arguments),
+        force_model=getattr(arguments, "force_model", False),
         bindings=dict(_binding(item) for item in arguments.bind),
         calls=tuple(arguments.call),
         kernels=tuple(arguments.kernel),
@@ -106,6 +108,18 @@ def options_of(arguments: argparse.Namespace) -> Options:
         all_calls=getattr(arguments, "all_calls", False),
         advice=arguments.advice,
     )
+
+
+def _model(arguments: argparse.Namespace) -> str | None:
+    """The option ``--model`` of commands that take one.
+
+    Raises:
+        UsageError: several are named.
+    """
+    named: list[str] = getattr(arguments, "model", [])
+    if len(named) > 1:
+        raise UsageError("one --model, please; tirlens report and compare take several")
+    return named[0] if named else None
 
 
 def _math_fidelity(arguments: argparse.Namespace) -> str | None:

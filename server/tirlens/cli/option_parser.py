@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from tirlens.language_models import UnknownModelError, load
 from tirlens.math_fidelity import PASSES, fidelity_of
 from tirlens.settings import DEFAULT_MIN_PERCENTAGE, DEFAULT_TIMEOUT_S
 from tirlens.version import __version__
@@ -446,6 +447,14 @@ def _selection(parser: argparse.ArgumentParser) -> None:
         ("--device", "ID|FILE.toml", "see tirlens devices; compare takes several"),
     ):
         parser.add_argument(option, action="append", default=[], metavar=metavar, help=help_text)
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        type=_model,
+        metavar="ID",
+        help="sizes of a language model, such as qwen3-32b; report and compare take several",
+    )
     parser.add_argument("--python", metavar="INTERPRETER", help="the Python that has the framework")
 
 
@@ -471,6 +480,13 @@ def _fidelity(text: str) -> str:
         return fidelity_of(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text} {error}") from error
+
+
+def _model(text: str) -> str:
+    try:
+        return load(text).id
+    except UnknownModelError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _percentage(text: str) -> float:

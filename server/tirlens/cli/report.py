@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tirlens import pipeline
-from tirlens.cli import file_analysis, html_report, outcome, table
+from tirlens.cli import file_analysis, html_report, model_comparison, outcome, table
 from tirlens.cli.analyze import apply_min_percentage, print_device_overrides
 from tirlens.cli.captured_files import other_operations, take_captures
 from tirlens.cli.columns import fitting_columns
@@ -38,6 +38,8 @@ def execute(arguments: argparse.Namespace) -> int:
     traces = measured_report.take_traces(arguments)
     if traces or arguments.measured is not None:
         return measured_report.execute(arguments, traces)
+    if len(arguments.model) > 1:
+        return model_comparison.execute(arguments)
     if len(arguments.device) > 1:
         raise file_analysis.UsageError("report takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)

@@ -26,6 +26,7 @@ from tirlens.ide import (
 from tirlens.ide.escaping import code, prose
 from tirlens.ide.history import NO_HISTORY, History
 from tirlens.ide.notebook_file import NO_CELLS, CellPlaces
+from tirlens.language_models import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -189,7 +190,18 @@ def assumptions(report: KernelReport) -> str:
     items.append(prose(f"{report.framework} {report.framework_version}"))
     made = f"For {', '.join(items)}."
     guessed = ", ".join(map(code, sizes.assumption_texts(report)))
-    return f"{made} {terms.term('Assumed')}: {guessed}." if guessed else made
+    parts = (made, f"{terms.term('Assumed')}: {guessed}." if guessed else "", _model(report))
+    return " ".join(part for part in parts if part)
+
+
+def _model(report: KernelReport) -> str:
+    """The sizes that are those of a language model, with a link to its configuration."""
+    if report.model is None:
+        return ""
+    found = load(report.model.model)
+    names = ", ".join(map(code, report.model.values))
+    verb = "is" if len(report.model.values) == 1 else "are"
+    return f"{names} {verb} as in [{prose(found.name)}]({found.source})."
 
 
 def caveats(notes: Sequence[str]) -> str:

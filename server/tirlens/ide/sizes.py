@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from tirlens.ide import labels
+from tirlens.language_models import load
 
 if TYPE_CHECKING:
     from tirlens.model.report import ArrayShape, KernelReport
@@ -48,6 +49,11 @@ def assumption_texts(report: KernelReport) -> list[str]:
     return [labels.ascii_(f"{name}={text}?") for name, text in report.assumed.items()]
 
 
+def model_text(report: KernelReport) -> str:
+    """``as in DeepSeek-V3.2``; empty where no size is that of a language model."""
+    return f"as in {load(report.model.model).name}" if report.model is not None else ""
+
+
 def short_type(dtype: str) -> str:
     """``fp16``, ``bf16``, ``fp8`` for every float8 format, ``int8``."""
     if dtype in _SHORT_TYPES:
@@ -59,10 +65,8 @@ def short_type(dtype: str) -> str:
 def _with_count(report: KernelReport, text: str, marked: set[str]) -> str:
     """`text` with the number of the assumed values that are not marked in it."""
     others = len(report.assumed) - len(marked)
-    if not others:
-        return text
-    count = f"{others}{' more' * bool(marked)} assumed"
-    return f"{text}, {count}" if text else count
+    count = f"{others}{' more' * bool(marked)} assumed" if others else ""
+    return ", ".join(part for part in (text, count, model_text(report)) if part)
 
 
 def _main_array(report: KernelReport) -> ArrayShape | None:

@@ -85,6 +85,9 @@ def particulars(kernel: KernelReport) -> list[tuple[str, str]]:
     found = {
         "call": f"{call_text.readable(kernel.call)} ({call_source(kernel)})" if kernel.call else "",
         "assumed": ", ".join(sizes.assumption_texts(kernel)),
+        "model": f"{', '.join(kernel.model.values)} {sizes.model_text(kernel)}"
+        if kernel.model is not None
+        else "",
         "device": f"{kernel.device_name} ({kernel.device_source or kernel.device_id})",
         "math fidelity": f"{kernel.math_fidelity} ({kernel.math_fidelity_source})"
         if kernel.math_fidelity

@@ -7,10 +7,11 @@ chooses the schedule, `gpu.kernel` or `cpu` model the time, and `reporting` writ
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from tirlens.hardware.provenance import caveats
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import KernelFacts
+from tirlens_worker.facts import KernelFacts, ModelSizes
 
 from . import cpu
 from .counting.data_substitution import bind_data_extents, split_rows_evenly
@@ -119,6 +120,7 @@ def _begin_report(facts: KernelFacts, device: Device, bindings: Mapping[str, int
     names = dict.fromkeys((*(item.name for item in facts.variables), *facts.assumed))
     bound = {name: sizes[name] for name in names if name in sizes}
     guessed = [name for name in bound if name in _assumed_variables(facts, bindings)]
+    model = _without_bound(facts.model, bindings)
     return KernelReport(
         name=facts.name,
         definition=facts.definition,
@@ -129,6 +131,7 @@ def _begin_report(facts: KernelFacts, device: Device, bindings: Mapping[str, int
         call_source="assumed" if guessed else facts.call_source,
         bindings=bound,
         assumed={**facts.assumed_arguments, **{name: str(bound[name]) for name in guessed}},
+        model=model,
         device_id=device.id,
         device_name=device.name,
         sm_count=device.sm_count,
@@ -142,6 +145,14 @@ def _begin_report(facts: KernelFacts, device: Device, bindings: Mapping[str, int
             *_assumption_caveats({name: bound[name] for name in guessed}, facts),
         ),
     )
+
+
+def _without_bound(model: ModelSizes | None, bindings: Mapping[str, int]) -> ModelSizes | None:
+    """`model` without the sizes that the user gives; None if none is left."""
+    if model is None:
+        return None
+    values = {name: size for name, size in model.values.items() if name not in bindings}
+    return replace(model, values=values) if values else None
 
 
 def _resolve_sizes(facts: KernelFacts, bindings: Mapping[str, int] | None) -> dict[str, int]:

@@ -13,7 +13,7 @@ from typing import Any
 from tirlens.budget import NO_BUDGET, Budget
 from tirlens.model.operations import Operations, integer_flop
 from tirlens.source.edits import Change, Replacement
-from tirlens_worker.facts import Built, LoweredLaunch, Span
+from tirlens_worker.facts import Built, LoweredLaunch, ModelSizes, Span
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,8 @@ class KernelReport:
     ``ok`` has no numbers.  `device_source` says who chose the device (``directive``, ``project``,
     ``option``, ``target``, ``schedule``, ``instructions``, ``machine``, ``default``).  `call_site`
     is the place of the call in another file, `launches` how often a captured call was launched.
-    `assumed` are the arguments and sizes that nothing gives, as expressions by name.
+    `assumed` are the arguments and sizes that nothing gives, as expressions by name, and `model`
+    those of the arguments and sizes that are a language model's.
     `math_fidelity` is that of the matrix products on a device that has several, and
     `math_fidelity_source` who chose it (``directive``, ``project``, ``option``, ``default``: the
     vendor's library, by the types of the operands); None and empty for other kernels and devices.
@@ -231,6 +232,7 @@ class KernelReport:
     call_site: Span | None = None
     launches: int | None = None
     assumed: Mapping[str, str] = field(default_factory=dict[str, str])
+    model: ModelSizes | None = None
     math_fidelity: str | None = None
     math_fidelity_source: str = ""
     arrays: tuple[ArrayShape, ...] = ()

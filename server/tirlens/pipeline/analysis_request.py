@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -11,10 +11,12 @@ from typing import Any
 from tirlens import array_words
 from tirlens.hardware import Device
 from tirlens.pipeline.device_choice import choose_device
+from tirlens.pipeline.model_sizes import FileMentions, models_of
 from tirlens.pipeline.options import MOST_CALLS, Options
 from tirlens.pipeline.problem_size import with_one_problem
 from tirlens.source import Reach
 from tirlens.source.source_file import KernelSource, SourceFile
+from tirlens_worker.facts import ModelSizes
 from tirlens_worker.protocol import Analyze, CallCandidate, KernelRequest
 
 
@@ -24,13 +26,14 @@ def analysis_request(
     """The request for the kernels of `source` that `options` select, without those turned off."""
     kernels = with_one_problem(selected_kernels(source, options))
     reach = Reach(source.statements)
+    mentions = FileMentions.of(path, text)
     return Analyze(
         id=request_id,
         path=path,
         text=text,
         kernels=tuple(
             _kernel_request(
-                kernel, options, {**_value_hints(kernel, source, reach), **kernel.hints}
+                kernel, options, {**_value_hints(kernel, source, reach), **kernel.hints}, mentions
             )
             for kernel in kernels
         ),
@@ -103,17 +106,25 @@ def _value_hints(
 
 
 def _kernel_request(
-    kernel: KernelSource, options: Options, hints: Mapping[str, tuple[str, ...]]
+    kernel: KernelSource,
+    options: Options,
+    hints: Mapping[str, tuple[str, ...]],
+    mentions: FileMentions,
 ) -> KernelRequest:
     bindings = options.bindings_for(kernel)
+    models = models_of(kernel, mentions, hints, options)
+    candidates = tuple(_candidates(kernel, options, bindings))
+    if models and models[0].is_chosen:
+        candidates = (*_with_sizes_of(models[0], kernel, candidates, bindings), *candidates)
     return KernelRequest(
         name=kernel.name,
         style=kernel.style,
         span=kernel.span,
         prim_func=kernel.prim_func,
-        candidates=tuple(_candidates(kernel, options, bindings)),
+        candidates=candidates,
         bindings=bindings,
         hints=hints,
+        models=models,
         local_to=kernel.local_to,
         prelude=kernel.prelude,
         definition=kernel.definition,
@@ -157,6 +168,25 @@ def _candidates(
             if item.source == "captured":
                 item = replace(item, assumed={})
             yield replace(item, expression=with_arguments(item.expression, kernel, fitting))
+
+
+def _with_sizes_of(
+    model: ModelSizes,
+    kernel: KernelSource,
+    candidates: Sequence[CallCandidate],
+    bindings: Mapping[str, int],
+) -> Iterator[CallCandidate]:
+    """The calls that are not required with the sizes of the model that the user chose."""
+    for item in candidates:
+        values = {
+            name: size
+            for name, size in model.values.items()
+            if name in kernel.parameters and name not in bindings
+        }
+        expression = with_arguments(item.expression, kernel, values)
+        if not item.required and expression != item.expression:
+            sizes = replace(model, values=values)
+            yield replace(item, expression=expression, bindings={}, model=sizes)
 
 
 def _all_calls(kernel: KernelSource, bindings: Mapping[str, int]) -> Iterator[CallCandidate]:

@@ -19,7 +19,9 @@ class Options:
 
     `device` is an id or a path, which `force_device` puts before directives and the project
     (where devices are compared).  `calls` restrict the analysis to the kernels that they call;
-    `math_fidelity` is that of matrix products on devices that have several.
+    `math_fidelity` is that of matrix products on devices that have several.  `model` is the id of
+    the language model whose sizes kernels have, which `force_model` puts before directives and the
+    project.
     `kernels` to the names given, `*` and `?` as in file names.  `by_launches` restricts it
     to captured calls, and asks for all of them; `all_calls` asks for every call that is known, at
     most `MOST_CALLS` of a kernel.  `lower` asks for the second tier.
@@ -28,6 +30,8 @@ class Options:
     device: str | None = None
     force_device: bool = False
     math_fidelity: str | None = None
+    model: str | None = None
+    force_model: bool = False
     bindings: Mapping[str, int] = field(default_factory=dict[str, int])
     calls: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
@@ -42,6 +46,13 @@ class Options:
         """Sizes by name; the directive's win over the project's, these over the option's."""
         near = kernel.bindings if kernel else {}
         return {**self.bindings, **self.project.bindings, **near}
+
+    def model_for(self, kernel: KernelSource | None) -> str | None:
+        """The id of the language model that the user names for a kernel."""
+        near = kernel.model if kernel else None
+        if self.force_model:
+            return self.model
+        return near or self.project.model or self.model
 
     def budget_for(self, kernel: KernelSource | None, definition: str) -> Budget:
         """What the kernel may take; the directive's limits win over the project's."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from tirlens.hardware import Device
 from tirlens.ide.notebook_file import CellSpan
+from tirlens.language_models import load
 from tirlens.model.report import Advice, BreakdownEntry, KernelReport, MeasuredTime
 from tirlens.model.totals import ModuleTotal, module_totals
 from tirlens.pipeline.file_report import FileReport
@@ -115,6 +116,14 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
         "launches": kernel.launches,
         "bindings": dict(kernel.bindings),
         "assumed": {name: _value(text) for name, text in kernel.assumed.items()},
+        "model": kernel.model
+        and {
+            "id": kernel.model.model,
+            "name": load(kernel.model.model).name,
+            "source": load(kernel.model.model).source,
+            "sizes": dict(kernel.model.values),
+            "chosen": kernel.model.is_chosen,
+        },
         "sizes": dict(kernel.sizes),
         "arrays": [
             {"name": array.name, "dtype": array.dtype, "shape": array.shape}

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from tirlens import array_words
 from tirlens.ide.sizes import size as size_in_words
+from tirlens.language_models import all_models, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tirlens.model.report import KernelReport
     from tirlens.session.document import Document
@@ -26,6 +27,7 @@ _SOURCES = (
     "default",
     "example",
     "assumed",
+    "model",
 )
 
 
@@ -116,6 +118,9 @@ def choices(document: Document, name: str | None) -> Choices | None:
         if "(" in candidate.expression:
             text = array_words.shorten(candidate.expression)
             found.setdefault(text, Choice(text, candidate.source))
+    if kernel.style not in _NO_FACTORIES or any(report.bindings for report in reports):
+        for choice in _of_models(kernel, str(document.path)):
+            found.setdefault(choice.directive, choice)
     lines = document.map_from(reading)
     line = lines.nearest_current_line(kernel.insertion_line)
     standing = [item for item in kernel.directives if item.span.line == kernel.insertion_line - 1]
@@ -127,6 +132,21 @@ def choices(document: Document, name: str | None) -> Choices | None:
     if not ordered and _has_fixed_shapes(kernel, reports):
         fixed = FixedShapes(size_in_words(reports[0]), lines.nearest_current_line(kernel.span.line))
     return Choices(kernel.name, tuple(ordered), line, indentation, bool(standing), fixed)
+
+
+def _of_models(kernel: KernelSource, path: str) -> Iterator[Choice]:
+    """The language models that have the sizes of a kernel."""
+    # Imported late: the model behind it must not delay the first reading of a text.
+    from tirlens.pipeline.model_sizes import kernel_names
+
+    names = kernel_names(kernel, path)
+    for model in all_models():
+        values = values_of(model, names)
+        if values is not None:
+            sizes = ", ".join(f"{name}={size}" for name, size in values.items())
+            yield Choice(
+                f"model={model.id}", f"model {model.name}: {sizes}", kernel.model == model.id
+            )
 
 
 def _has_fixed_shapes(kernel: KernelSource, reports: Sequence[KernelReport]) -> bool:

@@ -117,6 +117,7 @@ class Configuration:
             device=document.device or settings.device,
             force_device=document.device is not None,
             math_fidelity=settings.math_fidelity,
+            model=settings.model,
             bindings=settings.bindings,
             time_limit_s=timeout_s,
             advice=advice is not False,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tirlens import array_words
 from tirlens.budget import NAMES, NO_BUDGET, Budget, budget_of
+from tirlens.language_models import UnknownModelError, load
 from tirlens.math_fidelity import fidelity_of
 from tirlens.source.parse import Text
 from tirlens.source.source_file import Directive
@@ -22,10 +23,11 @@ _TYPECHECK = re.compile(r"#\s*<typecheck>\s*:?\s*(?P<payload>.*?)\s*$", re.IGNOR
 _WORDS = re.compile("tirlens|typecheck", re.IGNORECASE)
 _BUDGET = re.compile(rf"(?P<name>{'|'.join(NAMES)})\s*=\s*(?P<value>.*)")
 _FIDELITY = re.compile(r"math-fidelity\s*=\s*(?P<value>.*)")
+_MODEL = re.compile(r"model\s*=(?!=)\s*(?P<value>\D.*)")
 _BINDING = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)\s*(?P<value>.*)", re.DOTALL)
 _EXPECTED = (
-    "expected a call like matmul(1024, 1024), a size like M=1024, device=ID, math-fidelity=HiFi4, "
-    "max-time=120us, max-dram=1.2GB, on or off"
+    "expected a call like matmul(1024, 1024), a size like M=1024, device=ID, model=ID, "
+    "math-fidelity=HiFi4, max-time=120us, max-dram=1.2GB, on or off"
 )
 _SIZE_BITS = 63
 # The most characters of an item in a message about it.
@@ -87,6 +89,7 @@ def parse_directive(payload: str, span: Span) -> Directive:
     bindings: dict[str, int] = {}
     device: str | None = None
     fidelity: str | None = None
+    model: str | None = None
     on = off = False
     budget = NO_BUDGET
     items = list(split(payload))
@@ -103,6 +106,12 @@ def parse_directive(payload: str, span: Span) -> Directive:
             try:
                 fidelity = fidelity_of(named["value"].strip("'\" "))
             except ValueError as error:
+                return Directive(span, error=f"{_quote(item)}: {error}")
+            continue
+        if named := _MODEL.fullmatch(item):
+            try:
+                model = load(named["value"].strip("'\" ")).id
+            except UnknownModelError as error:
                 return Directive(span, error=f"{_quote(item)}: {error}")
             continue
         binding = _BINDING.fullmatch(item)
@@ -123,13 +132,21 @@ def parse_directive(payload: str, span: Span) -> Directive:
                 return Directive(span, error=_no_size(item, binding["name"]))
             bindings[binding["name"]] = value
     return Directive(
-        span, tuple(calls), bindings, device, off, budget, on=on, math_fidelity=fidelity
+        span,
+        tuple(calls),
+        bindings,
+        device,
+        off,
+        budget,
+        on=on,
+        math_fidelity=fidelity,
+        model=model,
     )
 
 
 def _no_size(item: str, name: str) -> str:
     """The error of ``name=...`` without a size: a wrong value, or a misspelt name."""
-    near = difflib.get_close_matches(name, ("device",), 1)
+    near = difflib.get_close_matches(name, ("device", "model"), 1)
     if near:
         return f"{_quote(item)} is no directive; did you mean {near[0]}?"
     return f"{_quote(item)}: the size of {name} must be a whole number below 2^63"

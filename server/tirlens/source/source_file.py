@@ -13,7 +13,7 @@ from tirlens_worker.protocol import CallCandidate
 
 @dataclass(frozen=True)
 class Directive:
-    """A ``# tirlens: ...`` comment: calls, bindings, a device, a math fidelity, a budget.
+    """A ``# tirlens: ...`` comment: calls, bindings, a device, a model, a math fidelity, a budget.
 
     Or ``on`` or ``off``.
 
@@ -29,6 +29,7 @@ class Directive:
     error: str | None = None
     on: bool = False
     math_fidelity: str | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,11 @@ class KernelSource:
         """The math fidelity that the nearest directive names."""
         found = (item.math_fidelity for item in reversed(self.directives))
         return next((name for name in found if name), None)
+
+    @property
+    def model(self) -> str | None:
+        """The id of the language model that the nearest directive names."""
+        return next((item.model for item in reversed(self.directives) if item.model), None)
 
     @property
     def off(self) -> bool:

@@ -6,25 +6,45 @@ import ast
 import inspect
 import os
 from dataclasses import replace
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Collection,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
+from ..facts import ModelSizes
 from ..program import execution, fake_gpu
 from ..program.compilations import first_configuration
 from ..program.document import Definition, Document
-from ..protocol import KernelRequest
+from ..protocol import CallCandidate, KernelRequest
 from . import asserted_values, assumed_values, listed_values
 from .array_arguments import array_class, is_array, new_arrays
+from .model_attempts import attempts_with_models
 
 
 class Call(NamedTuple):
     """A call as text, the origin of its arguments, and the arguments that are assumed.
 
-    `source` is as in `KernelFacts.call_source`; `assumed` has expressions by parameter name.
+    `source` is as in `KernelFacts.call_source`; `assumed` has expressions by parameter name;
+    `model` are those arguments that a language model gives, `is_consistent` is as in `Attempt`.
     """
 
     text: str
     source: str
     assumed: Mapping[str, str]
+    model: Optional[ModelSizes] = None
+    is_consistent: bool = False
+
+    def candidate(self) -> CallCandidate:
+        """The call as a candidate."""
+        return CallCandidate(self.text, self.source, assumed=self.assumed, model=self.model)
 
 
 def calls(
@@ -41,15 +61,15 @@ def calls(
     if _is_method(document, value, request):
         names = _namespace(value)
         name = "{}.{}".format(instance(document, owner, request, names), last)
-    for values in assumed_values.attempts(parameters, request.hints, request.bindings, divisor):
-        assumed = _assumed_arguments(values, request)
-        values = _with_device(values)
+    for attempt in attempts_with_models(parameters, request, divisor):
+        assumed = _assumed_arguments(attempt.values, request, attempt.model)
+        values = _with_device(attempt.values)
         # A parameter that autotuning sets is not assumed.
         source = "assumed" if values else plain
         arrays = _new_arrays(document, value, request, values)
         assumed = {key: arrays.get(key, text) for key, text in assumed.items()}
         text = _call_text(name + method, parameters, dict(values, **arrays))
-        yield Call(text, source, assumed)
+        yield Call(text, source, assumed, attempt.model, attempt.is_consistent)
 
 
 def instance(
@@ -120,22 +140,28 @@ def calls_around(
         )
         for name in required_around(document, request)
     ]
-    for values in assumed_values.attempts(parameters, request.hints, request.bindings, divisor):
-        arrays = _arrays_around(path[-1] if path else None, values, namespace)
-        assumed = _assumed_arguments(dict(values, **arrays), request)
-        values = _with_device(dict(values, **arrays))
+    for attempt in attempts_with_models(parameters, request, divisor):
+        arrays = _arrays_around(path[-1] if path else None, attempt.values, namespace)
+        values = dict(attempt.values, **arrays)
+        assumed = _assumed_arguments(values, request, attempt.model)
+        values = _with_device(values)
         words = ", ".join("{}={}".format(name, text) for name, text in values.items())
         source = "assumed" if values else "module-level"
         text = "{}({})".format(request.local_to, words)
-        yield Call(text, source, assumed)
+        yield Call(text, source, assumed, attempt.model, attempt.is_consistent)
 
 
-def _assumed_arguments(values: Mapping[str, str], request: KernelRequest) -> Dict[str, str]:
-    """The values that neither the user nor the device gives."""
+def _assumed_arguments(
+    values: Mapping[str, str], request: KernelRequest, model: Optional[ModelSizes]
+) -> Dict[str, str]:
+    """The values that neither the user nor the device gives, nor a model that the user chose."""
+    chosen: Collection[str] = model.values if model is not None and model.is_chosen else ()
     return {
         name: text
         for name, text in values.items()
-        if name not in request.bindings and (text,) != assumed_values.SM_COUNT
+        if name not in request.bindings
+        and name not in chosen
+        and (text,) != assumed_values.SM_COUNT
     }
 
 

@@ -13,15 +13,16 @@ import ast
 import inspect
 import math
 import re
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional, Tuple
 
-from ..facts import KernelFacts
+from ..facts import KernelFacts, ModelSizes
 from ..frameworks.symbolic.evaluation import evaluate
 from ..program import execution, fake_gpu
 from ..program.load import Loaded
 from ..protocol import KernelRequest
 from . import assumed_values
 from .device_fit import LONGEST_S, USUAL_SHARE
+from .model_attempts import first_hints, sizes_of_model
 from .plausible_work import work_time_s
 
 # Of a dimension whose name says nothing.
@@ -34,14 +35,24 @@ _AROUND = re.compile(
 _BITS = re.compile(r"\d+")
 
 
-def assumed_sizes(loaded: Loaded, request: KernelRequest, facts: KernelFacts) -> Dict[str, int]:
-    """Sizes for the variables of `facts`, all of them integers."""
+def assumed_sizes(
+    loaded: Loaded, request: KernelRequest, facts: KernelFacts, model: Optional[ModelSizes] = None
+) -> Tuple[Dict[str, int], Optional[ModelSizes]]:
+    """Sizes for the variables of `facts`, all of them integers, and those that a model gives.
+
+    `model` are the arguments of the call that are those of a model.
+    """
     variables = [item.name for item in facts.variables if "float" not in item.dtype]
     missing = [name for name in variables if name not in facts.sizes]
     if not request.allow_assumed or not missing:
-        return {}
-    given = {_core(name): size for name, size in _arguments(loaded, facts.call).items()}
+        return {}, None
+    arguments = _arguments(loaded, facts.call)
+    given = {_core(name): size for name, size in arguments.items()}
     fixed = {name: given[_core(name)] for name in missing if _core(name) in given}
+    known = {**arguments, **facts.sizes, **first_hints(request), **request.bindings}
+    of_model = sizes_of_model(request, model, [n for n in missing if n not in fixed], known)
+    if of_model is not None:
+        fixed = {**fixed, **of_model.values}
     free = {
         name: assumed_values.size(name, request.hints)
         or assumed_values.size(_core(name), request.hints)
@@ -60,7 +71,7 @@ def assumed_sizes(loaded: Loaded, request: KernelRequest, facts: KernelFacts) ->
         if free[largest] <= _SMALLEST:
             break
         free[largest] //= 2
-    return {name: fixed.get(name) or free[name] for name in missing}
+    return {name: fixed.get(name) or free[name] for name in missing}, of_model
 
 
 def _core(name: str) -> str:

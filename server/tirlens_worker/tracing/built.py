@@ -178,7 +178,7 @@ class BuiltTracer:
             calls = assumed_calls.calls_around(self._loaded.document, request, names)
             for call, _ in zip(calls, range(_MAX_ASSUMED_CALLS)):
                 text = self._on_object(request, call.text)
-                yield CallCandidate(text, call.source, assumed=call.assumed)
+                yield replace(call.candidate(), expression=text)
 
     def _on_object(self, request: KernelRequest, expression: str) -> str:
         """``TestSplit().test_basic()`` for ``TestSplit.test_basic()``."""
@@ -234,7 +234,7 @@ def _call_of(event: Event, name: str) -> Call:
     origin = event.origin
     if origin is None:
         return Call(name, "module-level", {})
-    return Call(origin.expression, origin.source, origin.assumed)
+    return Call(origin.expression, origin.source, origin.assumed, origin.model)
 
 
 def _parts(value: Any) -> Iterator[Any]:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
-from ..facts import Built, Span, no_entries
+from ..facts import Built, ModelSizes, Span, no_entries
 from ..frameworks.locations.block_lines import NO_LINES, BlockLines
 from ..program import compilations, defined_values, execution, load, missing_packages
 from ..program.document import Definition, describe
@@ -44,6 +44,7 @@ class Traced:
     call: str
     call_source: str
     assumed: Mapping[str, str] = field(default_factory=no_entries)
+    model: Optional[ModelSizes] = None
     name: Optional[str] = None
     built: Optional[Built] = None
     sizes: Mapping[str, int] = field(default_factory=no_entries)
@@ -122,6 +123,7 @@ class Evaluator:
                 candidate.expression,
                 candidate.source,
                 candidate.assumed,
+                candidate.model,
             )
             for name, function in chosen
         )
@@ -197,11 +199,22 @@ class Evaluator:
         first, *rest = request.name.split(".")
         names = self._names(request)
         if first not in names:
-            raise NameError("name '{}' is not defined".format(first))
+            raise self._why_undefined(first, request)
         value = names[first]
         for part in rest:
             value = getattr(value, part)
         return value
+
+    def _why_undefined(self, name: str, request: KernelRequest) -> Exception:
+        """The reason why the module has no `name`, which its text may define in a branch."""
+        path = self._document.definitions_along(name, request.span.line)
+        if path and self._loaded.why_missing(name) is None and path[0].col_offset:
+            return NoKernelError(
+                "{} is defined at line {}, in a branch that is not executed here".format(
+                    name, path[0].lineno
+                )
+            )
+        return NameError("name '{}' is not defined".format(name))
 
     def _names(self, request: KernelRequest) -> Dict[str, Any]:
         return self._loaded.namespace_at(request.span.line)
@@ -219,7 +232,13 @@ class Evaluator:
         if source != "assumed" and candidate.source != "defaults":
             source = candidate.source
         assumed = {**candidate.assumed, **call.assumed}
-        called = replace(candidate, expression=call.text, source=source, assumed=assumed)
+        called = replace(
+            candidate,
+            expression=call.text,
+            source=source,
+            assumed=assumed,
+            model=candidate.model or call.model,
+        )
         return (
             self._chosen(request, called, found.value)
             if found.is_last
@@ -236,7 +255,7 @@ class Evaluator:
         error: Optional[Exception] = None
         found: List[_Found] = []
         for call in calls:
-            candidate = CallCandidate(call.text, call.source, assumed=call.assumed)
+            candidate = call.candidate()
             try:
                 with self._loaded.record_of_builds.during(candidate):
                     value = self._value(call.text, namespace)

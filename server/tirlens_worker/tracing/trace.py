@@ -92,6 +92,7 @@ class Tracer:
                 one.call.text,
                 one.call.source,
                 one.call.assumed,
+                one.call.model,
                 one.name,
                 one.built,
                 one.sizes,
@@ -128,16 +129,20 @@ class Tracer:
         deadline = time.process_time() + _ASSUME_LIMIT_S
         small: List[Outcome] = []
         unusable: List[Outcome] = []
+        # Their sizes are those of a model, and their blocks the author's or the smallest.
+        consistent: List[Outcome] = []
         is_large = False
         for divisor in _DIVISORS:
             for call in self._calls(request, value, divisor):
                 if call.text in tried:
                     continue
+                if consistent and not call.is_consistent:
+                    return consistent[0]
                 tried.add(call.text)
                 is_over = time.process_time() > deadline
                 if is_over or len(unusable) == _MAX_UNUSABLE or len(small) == _MAX_SMALL:
                     break
-                candidate = CallCandidate(call.text, call.source, assumed=call.assumed)
+                candidate = call.candidate()
                 try:
                     outcome = Outcome(self._evaluator.evaluate(request, candidate))
                 except BaseException as error:
@@ -153,13 +158,13 @@ class Tracer:
                         return outcome
                     small.append(outcome)
                     continue
-                unusable.append(outcome)
+                (consistent if call.is_consistent and not is_large else unusable).append(outcome)
                 if is_large and divisor != _DIVISORS[-1]:
                     break
             if not is_large and not (small and unusable):
                 break
-        if small:
-            return small[0]
+        if consistent or small:
+            return (consistent or small)[0]
         return (unusable[-1] if is_large else unusable[0]) if unusable else None
 
     def _calls(self, request: KernelRequest, value: Any, divisor: int) -> Iterator[Call]:

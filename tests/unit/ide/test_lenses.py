@@ -21,7 +21,7 @@ from tirlens.model.report import (
     Waves,
 )
 from tirlens.settings import DEFAULT_LENS_CHARACTERS, LENS_PARTS, Settings
-from tirlens_worker.facts import Span
+from tirlens_worker.facts import ModelSizes, Span
 
 AT = Span(3, 0, 3, 20)
 
@@ -155,6 +155,10 @@ def test_lens(changes: dict[str, Any], text: str) -> None:
         ({"assumed": {"dtype": "T.float32"}}, "8192x8192x1024 fp16?"),
         ({"assumed": {"causal": "True"}}, "8192x8192x1024 fp16, 1 assumed"),
         ({"assumed": {"causal": "True"}, "arrays": ()}, "1 assumed"),
+        (
+            {"assumed": {"M": "8192"}, "model": ModelSizes("qwen3-32b", {"M": 8192})},
+            "8192?x8192x1024 fp16, as in Qwen3-32B",
+        ),
     ],
 )
 def test_size(changes: dict[str, Any], text: str) -> None:

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, Literal, cast
 
 from tirlens.hardware.gpu_features import is_feature
+from tirlens.language_models import model_ids
 from tirlens_worker import facts as facts_module
 from tirlens_worker import framework_names
 from tirlens_worker.facts import KernelFacts
@@ -320,6 +321,8 @@ _RULES: Mapping[tuple[str, str], _Rule] = {
     ("KernelFacts", "attributes"): _numbers_of(_ATTRIBUTES),
     ("KernelFacts", "sizes"): _VARIABLES,
     ("KernelFacts", "assumed"): _VARIABLES,
+    ("ModelSizes", "model"): _among(model_ids()),
+    ("ModelSizes", "values"): _VARIABLES,
     ("KernelFacts", "refused"): Anonymiser.convert_refusals,
 }
 
