@@ -107,6 +107,7 @@ def test_a_letter_means_what_those_beside_it_make_of_it(
         ("num_tokens", {"num_tokens": ("-1", '"auto"', "640")}, 640),
         ("frobnicate", {}, None),
         ("frobnicate", {"frobnicate": ("12",)}, 12),
+        ("batch_plus_one", {}, 9),
     ],
 )
 def test_a_size_is_that_of_the_file_or_of_the_name_or_none(
