@@ -1,5 +1,6 @@
 """Calls of a file's kernels in the other files of its repository, from their text alone."""
 
+from tirlens.evaluation.search_result import RepositoryCall, Search, Target
 from tirlens.repository.git import (
     GitError,
     GitMissingError,
@@ -16,7 +17,6 @@ from tirlens.repository.kernel_calls import (
     with_calls,
 )
 from tirlens.repository.search_client import SearchClient
-from tirlens.repository.search_result import RepositoryCall, Search, Target
 
 __all__ = [
     "GitError",

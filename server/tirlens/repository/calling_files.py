@@ -6,13 +6,11 @@ import ast
 import itertools
 from collections.abc import Sequence
 
-from tirlens.repository.modules import Modules
-from tirlens.repository.search_result import Target
-from tirlens.repository.values import ModuleScope
+from tirlens.evaluation.modules import Modules
+from tirlens.evaluation.search_result import Target
+from tirlens.evaluation.values import KINDS, ModuleScope
 from tirlens.repository.word_index import WordIndex
 
-#: The kinds of files, those with the most typical calls first.
-KINDS = ("benchmark", "program", "test", "code")
 _MAX_DEPTH = 5
 _MAX_FILES_OF_A_NAME = 40
 _MAX_FILES, _FILES_OF_ANOTHER = 60, 5

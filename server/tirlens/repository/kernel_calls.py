@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-import builtins
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tirlens.repository.search_result import Search, Target
+from tirlens.evaluation.search_result import Search, Target
 from tirlens.source.source_file import KernelSource, SourceFile
 from tirlens_worker.protocol import CallCandidate
 
 Searcher = Callable[[Sequence[Target]], Mapping[Target, Search]]
 """Searches the calls of some functions of one file."""
-_MAIN_GUARD = re.compile(r"if\s*\(?\s*__name__\b")
 _MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 # With a candidate from its own file a kernel needs none from others.
 _CERTAIN = frozenset(
@@ -53,10 +49,8 @@ def targets_of(source: SourceFile, path: Path, root: Path) -> list[Target | None
         relative = path.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:
         return [None] * len(source.kernels)
-    names = _names_of(source)
     return [
-        _target(kernel, relative) if _takes_calls(kernel, names) else None
-        for kernel in source.kernels
+        _target(kernel, relative) if _takes_calls(kernel) else None for kernel in source.kernels
     ]
 
 
@@ -78,11 +72,10 @@ def searched_kernels(source: SourceFile) -> frozenset[str]:
 
     The root and the place of the file do not matter.
     """
-    names = _names_of(source)
     return frozenset(
         kernel.name
         for kernel in source.kernels
-        if _takes_calls(kernel, names) and _target(kernel, "") is not None
+        if _takes_calls(kernel) and _target(kernel, "") is not None
     )
 
 
@@ -96,10 +89,9 @@ def merge_calls(source: SourceFile, found: SourceFile) -> SourceFile:
         for kernel in found.kernels
     }
     kernels: list[KernelSource] = []
-    names = _names_of(source)
     for kernel in source.kernels:
         repository_calls, hints = calls.get(kernel.name, ([], {}))
-        if _takes_calls(kernel, names) and (repository_calls or hints):
+        if _takes_calls(kernel) and (repository_calls or hints):
             kernels.append(
                 replace(kernel, candidates=(*repository_calls, *_own(kernel)), hints=hints)
             )
@@ -113,35 +105,11 @@ def _own(kernel: KernelSource) -> tuple[CallCandidate, ...]:
     return tuple(item for item in kernel.candidates if item.source != "repository")
 
 
-def _takes_calls(kernel: KernelSource, names: frozenset[str]) -> bool:
-    """Whether a kernel takes calls of other files: nothing in its own file gives its arguments.
-
-    A call in its file with a name that the module, of the names `names`, does not have gives none:
-    a variable of a function, or of the statements that only a program executes.
-    """
+def _takes_calls(kernel: KernelSource) -> bool:
+    """Whether a kernel takes calls of other files: nothing in its own file gives its arguments."""
     if kernel.style == "built":
         return False
-    return not kernel.off and not any(
-        item.source in _CERTAIN and (item.source != "call-site" or _is_closed(item, names))
-        for item in kernel.candidates
-    )
-
-
-def _is_closed(candidate: CallCandidate, names: frozenset[str]) -> bool:
-    try:
-        tree = ast.parse(candidate.expression, mode="eval")
-    except SyntaxError:
-        return True
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return not names or used <= names
-
-
-def _names_of(source: SourceFile) -> frozenset[str]:
-    """The names that an import of the module binds, and Python's own."""
-    bound = frozenset[str]().union(
-        *(item.binds for item in source.statements if not _MAIN_GUARD.match(item.text))
-    )
-    return bound.union(dir(builtins)) if bound else bound
+    return not kernel.off and not any(item.source in _CERTAIN for item in kernel.candidates)
 
 
 def root_of(path: Path) -> Path | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tirlens.evaluation.search_result import Search, Target
 from tirlens.repository.search import find_calls
-from tirlens.repository.search_result import Search, Target
 from tirlens.repository.search_store import SearchStore
 from tirlens.repository.word_index import WordIndex
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from tirlens.environment_variables import allowed_variables
+from tirlens.evaluation.search_result import Search, Target
 from tirlens.repository.search_messages import (
     SearchAnswer,
     SearchProgress,
@@ -28,7 +29,6 @@ from tirlens.repository.search_messages import (
     read,
     write,
 )
-from tirlens.repository.search_result import Search, Target
 from tirlens_worker import codec
 
 _MAIN = """

@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from tirlens.repository.search_result import Search, Target
+from tirlens.evaluation.search_result import Search, Target
 
 _HEADER = struct.Struct(">I")
 _MAX_BYTES = 64 << 20

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tirlens import own_process
+from tirlens.evaluation.search_result import Search
 from tirlens.file_reader import read_text
 from tirlens.repository.repository import Repository
 from tirlens.repository.search_messages import (
@@ -25,7 +26,6 @@ from tirlens.repository.search_messages import (
     read,
     write,
 )
-from tirlens.repository.search_result import Search
 from tirlens_worker import codec
 
 MEMORY_BYTES = 1 << 30

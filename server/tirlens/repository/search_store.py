@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-import tirlens.source
-from tirlens.repository.search_result import RepositoryCall, Search, Target
+from tirlens import evaluation
+from tirlens.evaluation.search_result import RepositoryCall, Search, Target
 from tirlens.repository.word_index import WordIndex
 from tirlens.version import __version__
 from tirlens_worker.facts import Span
@@ -112,7 +112,7 @@ def _search(values: Mapping[str, Any]) -> Search:
 @cache
 def _version() -> str:
     """What changes when the code of a search changes, in an editable installation too."""
-    files = (Path(__file__), Path(tirlens.source.__file__))
+    files = (Path(__file__), Path(evaluation.__file__))
     stamps = [path.stat() for file in files for path in sorted(file.parent.glob("*.py"))]
     text = " ".join(f"{one.st_mtime_ns} {one.st_size}" for one in stamps)
     return f"{__version__} {hashlib.sha256(text.encode()).hexdigest()}"

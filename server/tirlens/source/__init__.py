@@ -11,13 +11,13 @@ from dataclasses import replace
 from tirlens.source.assemble import Assembler
 from tirlens.source.builders import Builders
 from tirlens.source.built import BuiltKernels
-from tirlens.source.call_sites import CallSites
 from tirlens.source.compile_targets import compile_targets
 from tirlens.source.dependencies import Reach, statements
 from tirlens.source.directives import comments, directives, typechecks
 from tirlens.source.find import find
 from tirlens.source.literal_values import literal_values
 from tirlens.source.module_names import names_of
+from tirlens.source.own_calls import OwnCalls
 from tirlens.source.parse import parse
 from tirlens.source.source_file import Directive, KernelSource, SourceFile, Statement, SyntaxProblem
 
@@ -42,12 +42,13 @@ def read(text: str) -> SourceFile:
     names = names_of(parsed.tree)
     builders = Builders(names, parsed.nodes)
     found = find(parsed.tree, names, builders)
-    sites = CallSites(parsed, names)
     notes = comments(parsed)
     written = directives(notes)
-    built = BuiltKernels(parsed, names, builders, found, sites).kernels(written)
+    statements_that_build = BuiltKernels(parsed, names, builders, found)
+    calls = OwnCalls(parsed, names, (*found, *statements_that_build.runners))
+    built = statements_that_build.kernels(written, calls)
     used = {item.span for kernel in built for item in kernel.directives}
-    assembler = Assembler(parsed, names, found, sites)
+    assembler = Assembler(parsed, names, found, calls)
     assembler.attach(item for item in written if item.span not in used)
     built = [
         replace(kernel, directives=(*assembler.file_directives, *kernel.directives))

@@ -6,8 +6,13 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from tirlens.source.find import Found, own_nodes
-from tirlens.source.module_names import FunctionNode, bound_names, parameter_defaults, parameters
-from tirlens.source.nodes import own_statements
+from tirlens.syntax_trees import (
+    FunctionNode,
+    bound_names,
+    own_statements,
+    parameter_defaults,
+    parameters,
+)
 
 # Calls that declare an array: ``T.match_buffer(a, (M, K))`` has the shape behind a pointer.
 _MATCH = "match_buffer"

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tirlens.source.array_sizes import array_shapes, array_sizes, dimension_names
-from tirlens.source.call_sites import CallSites, prelude
 from tirlens.source.directives import is_call
-from tirlens.source.find import Definition, Found
-from tirlens.source.module_names import Names, parameter_defaults, parameters
-from tirlens.source.nodes import walk
+from tirlens.source.find import Found
+from tirlens.source.module_names import Names
+from tirlens.source.own_calls import OwnCalls
 from tirlens.source.parse import Text
+from tirlens.source.prelude import prelude
 from tirlens.source.source_file import Alternative, Directive, KernelSource, SyntaxProblem
+from tirlens.syntax_trees import Definition, parameter_defaults, parameters, walk
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import CallCandidate
 
@@ -39,11 +40,11 @@ class _Attached:
 class Assembler:
     """Combines the results of the other modules for one text."""
 
-    def __init__(self, text: Text, names: Names, found: list[Found], sites: CallSites) -> None:
+    def __init__(self, text: Text, names: Names, found: list[Found], calls: OwnCalls) -> None:
         self._text = text
         self._names = names
         self._found = found
-        self._sites = sites
+        self._calls = calls
         self._attached = [_Attached() for _ in found]
         starts = (text.extent(node).line for node in text.tree.body if _is_definition(node))
         self._first_definition = min(starts, default=len(text.lines) + 1)
@@ -160,7 +161,7 @@ class Assembler:
         for call, span in attached.nearest_calls:
             yield CallCandidate(call, "directive", span, required=True)
         if found.local_to is not None:
-            yield from self._sites.local_candidates(found)
+            yield from self._calls.local_candidates(found)
             return
         if found.style in ("prim_func", "ir_module"):
             yield CallCandidate(found.name, "module-level", self._text.span(found.owner))
@@ -168,8 +169,8 @@ class Assembler:
         for payload, span in typechecks:
             if self._nearness(span, found) and (call := _typecheck_call(payload, found)):
                 yield CallCandidate(call, "typecheck", span)
-        yield from self._sites.candidates(found)
-        defaults = self._sites.defaults(found)
+        yield from self._calls.candidates(found)
+        defaults = self._calls.defaults(found)
         if defaults is not None:
             yield defaults
 

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from tirlens.source.module_names import Names
-from tirlens.source.nodes import child_nodes
+from tirlens.syntax_trees import child_nodes
 from tirlens_worker import framework_names
 
 # Calls that yield a function or module from something else than one.

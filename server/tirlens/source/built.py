@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tirlens.source.builders import PREPARING_STEPS, Builders, calls_of
-from tirlens.source.call_sites import CallSites
 from tirlens.source.dependencies import is_main_guard
-from tirlens.source.find import Definition, Found, blocks, is_helper_function
-from tirlens.source.module_names import Names, bound_names
+from tirlens.source.find import Found, is_helper_function
+from tirlens.source.module_names import Names
+from tirlens.source.own_calls import OwnCalls
 from tirlens.source.parse import Text
 from tirlens.source.source_file import Directive, KernelSource
+from tirlens.syntax_trees import Definition, blocks, bound_names
 from tirlens_worker import framework_names
 from tirlens_worker.facts import Span
 
@@ -48,12 +49,11 @@ class BuiltKernels:
     """Finds the statements of a text that build kernels."""
 
     def __init__(
-        self, text: Text, names: Names, builders: Builders, found: Sequence[Found], sites: CallSites
+        self, text: Text, names: Names, builders: Builders, found: Sequence[Found]
     ) -> None:
         self._text = text
         self._names = names
         self._builders = builders
-        self._sites = sites
         self._written = {item.owner for item in found if item.style != "factory"}
         # What these compile is shown where it is written.
         self._around_kernels = {outer for item in found for outer in (*item.scope, item.owner)}
@@ -67,13 +67,25 @@ class BuiltKernels:
             if path.split(".")[0] not in _LIBRARIES and name in names.module_level
         }
 
-    def kernels(self, directives: Iterable[Directive]) -> list[KernelSource]:
+    @cached_property
+    def runners(self) -> list[Found]:
+        """The functions that are called so that statements in them build kernels."""
+        found = (_runner(self._scope(building)) for building in self._buildings)
+        return [runner for runner in found if runner is not None]
+
+    def kernels(self, directives: Iterable[Directive], calls: OwnCalls) -> list[KernelSource]:
         """The kernels in the order of the text; those of no statement have no `directives`."""
         by_line = {item.span.line: item for item in directives}
-        return [
-            self._source(building, by_line)
-            for building in _first_steps(self._merge(self._body(self._text.tree.body, ())))
-        ]
+        return [self._source(building, by_line, calls) for building in self._buildings]
+
+    @cached_property
+    def _buildings(self) -> list[_Building]:
+        return _first_steps(self._merge(self._body(self._text.tree.body, ())))
+
+    def _scope(self, building: _Building) -> tuple[Definition, ...]:
+        """The definitions around a statement, or around a call of the helper that it is in."""
+        helper = next(filter(is_helper_function, building.scope), None)
+        return building.scope if helper is None else self._caller(helper.name)
 
     @cached_property
     def _used_names(self) -> frozenset[str]:
@@ -172,16 +184,16 @@ class BuiltKernels:
         end = self._text.extent(first.statements[-1]).end_line
         return first.scope == second.scope and second.statements[0].lineno == end + 1
 
-    def _source(self, building: _Building, directives: dict[int, Directive]) -> KernelSource:
+    def _source(
+        self, building: _Building, directives: dict[int, Directive], calls: OwnCalls
+    ) -> KernelSource:
         first, last = building.statements[0], building.statements[-1]
         extent = replace(
             self._text.extent(first),
             end_line=self._text.extent(last).end_line,
             end_column=self._text.extent(last).end_column,
         )
-        helper = next(filter(is_helper_function, building.scope), None)
-        scope = building.scope if helper is None else self._caller(helper.name)
-        runner = _runner(scope)
+        runner = _runner(self._scope(building))
         line = self._text.span(first)
         return KernelSource(
             name=building.name,
@@ -189,11 +201,11 @@ class BuiltKernels:
             span=Span(line.line, line.column, line.line, self._end(line)),
             extent=extent,
             insertion_line=extent.line,
-            candidates=tuple(self._sites.local_candidates(runner)) if runner else (),
+            candidates=tuple(calls.local_candidates(runner)) if runner else (),
             directives=tuple(self._directives(extent.line, directives)),
             local_to=runner.local_to if runner else None,
             definition=extent,
-            is_certain=building.is_certain and helper is None,
+            is_certain=building.is_certain and not any(map(is_helper_function, building.scope)),
         )
 
     def _caller(self, name: str) -> tuple[Definition, ...]:

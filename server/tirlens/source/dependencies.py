@@ -19,9 +19,10 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 
-from tirlens.source.module_names import Names, bound_names
+from tirlens.source.module_names import Names
 from tirlens.source.parse import Text
 from tirlens.source.source_file import Statement
+from tirlens.syntax_trees import bound_names
 from tirlens_worker import framework_names
 
 _GLOBAL = re.compile(r"\bglobal\s")

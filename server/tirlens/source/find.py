@@ -7,13 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tirlens.source.builders import Builders, calls_of
-from tirlens.source.module_names import FunctionNode, Names, bound_names, loaded_names
-from tirlens.source.nodes import child_nodes, own_statements
+from tirlens.source.module_names import Names
+from tirlens.syntax_trees import (
+    Definition,
+    FunctionNode,
+    bound_names,
+    child_nodes,
+    definitions,
+    loaded_names,
+    own_statements,
+)
 
 # Parameters for what has been built already.
 _RESERVED = frozenset({"mod", "module", "ir_module", "sch", "schedule", "func", "prim_func"})
-
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True)
@@ -129,30 +135,6 @@ def is_helper_function(node: Definition) -> bool:
     if isinstance(node, ast.ClassDef):
         return False
     return not _RESERVED.isdisjoint(item.arg for item in node.args.args)
-
-
-def definitions(body: list[ast.stmt]) -> Iterator[Definition]:
-    """The functions and classes of a body, also those under `if`, `with`, `for` and `try`."""
-    for node in body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield node
-        else:
-            for block in blocks(node):
-                yield from definitions(block)
-
-
-def blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The bodies of a compound statement."""
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(node, name, None)
-        if isinstance(block, list):
-            yield block
-    if isinstance(node, ast.Try):
-        for handler in node.handlers:
-            yield handler.body
-    if isinstance(node, ast.Match):
-        for case in node.cases:
-            yield case.body
 
 
 def own_nodes(function: FunctionNode) -> Iterator[ast.AST]:

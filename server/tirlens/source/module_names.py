@@ -8,10 +8,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tirlens.source.nodes import child_nodes, walk
+from tirlens.syntax_trees import FunctionNode, bound_names
 from tirlens_worker import framework_names
-
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Words in the names of packages that build kernels of TVM: `tvm_ops`, `tirx_kernels`.
 _TVM_WORDS = frozenset({"tvm", "tir", "tirx", "tilelang"})
@@ -161,52 +159,3 @@ def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
             inner = getattr(node, name, None)
             if isinstance(inner, list):
                 pending.extend(inner)  # pyright: ignore[reportUnknownArgumentType]
-
-
-def bound_names(body: list[ast.stmt]) -> set[str]:
-    """The names that statements bind in their own scope (not inside functions and classes)."""
-    out: set[str] = set()
-    pending: list[ast.AST] = list(body)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            out.add(node.name)
-            continue
-        if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)):
-            continue
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            out.update((item.asname or item.name).split(".")[0] for item in node.names)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            out.add(node.id)
-        pending.extend(child_nodes(node))
-    return out
-
-
-def parameters(node: FunctionNode) -> tuple[ast.arg, ...]:
-    """The named parameters, positional first."""
-    return (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-
-
-def parameter_defaults(node: FunctionNode) -> dict[str, ast.expr]:
-    """The default expression of each parameter that has one."""
-    positional = [*node.args.posonlyargs, *node.args.args]
-    defaults = node.args.defaults
-    out = {
-        arg.arg: default
-        for arg, default in zip(
-            positional[len(positional) - len(defaults) :], defaults, strict=True
-        )
-    }
-    for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
-        if default is not None:
-            out[arg.arg] = default
-    return out
-
-
-def loaded_names(node: ast.AST) -> set[str]:
-    """The names that are read in `node`."""
-    return {
-        item.id
-        for item in walk(node)
-        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
-    }

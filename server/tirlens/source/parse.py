@@ -9,9 +9,9 @@ import tokenize
 from dataclasses import dataclass
 from functools import cached_property
 
-from tirlens.source.nodes import child_nodes, walk
 from tirlens.source.pieces import Pieces, begins_statement
 from tirlens.source.source_file import SyntaxProblem
+from tirlens.syntax_trees import child_nodes, walk
 from tirlens_worker.facts import Span
 
 _MAX_REPAIRS = 40

@@ -12,12 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from tirlens.source.find import Found, definitions, returned_names
-from tirlens.source.fold import Folder
-from tirlens.source.module_names import FunctionNode, parameter_defaults, parameters
+from tirlens.evaluation.evaluator import Evaluator
+from tirlens.evaluation.values import ModuleScope, is_literal
+from tirlens.source.find import Found, returned_names
 from tirlens.source.parse import Text
-from tirlens.source.scopes import END, Frame
-from tirlens.source.values import Known, UnknownValueError
+from tirlens.syntax_trees import FunctionNode, definitions, parameter_defaults, parameters
 from tirlens_worker.protocol import CallCandidate
 
 # Names of tables whose rows only the execution shows.
@@ -48,10 +47,10 @@ class _Row:
 class Tables:
     """The tables of one file."""
 
-    def __init__(self, text: Text, folder: Folder, module: Frame) -> None:
+    def __init__(self, text: Text, evaluator: Evaluator, scope: ModuleScope) -> None:
         self._text = text
-        self._folder = folder
-        self._module = module
+        self._evaluator = evaluator
+        self._scope = scope
         self._functions = {
             node.name: node
             for node in definitions(text.tree.body)
@@ -129,12 +128,9 @@ class Tables:
         """The arguments in a row by name, as expressions."""
         if not isinstance(node, (ast.Dict, ast.Call)):
             return None
-        try:
-            value = self._folder.fold(node, self._module)
-        except UnknownValueError:
-            return None
-        row = cast("dict[object, object]", getattr(value, "value", None))
-        if not isinstance(value, Known) or not row or type(row) is not dict:
+        found = self._evaluator.try_value(node, self._scope.frame)
+        row = cast("dict[object, object]", found)
+        if type(found) is not dict or not row or not is_literal(found):
             return None
         if not all(isinstance(key, str) and key.isidentifier() for key in row):
             return None
@@ -168,9 +164,9 @@ class Tables:
         if isinstance(node, (ast.List, ast.Tuple)) and node.elts:
             return self._keys(node.elts[0])
         if isinstance(node, ast.Name) and depth < _MAX_DEPTH:
-            binding = self._module.binding(node.id, END)
-            if binding is not None and binding.value is not None and not binding.path:
-                return self._keys_of_first(binding.value, depth + 1)
+            for statement in reversed(self._scope.bindings.get(node.id, ())):
+                if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                    return self._keys_of_first(statement.value, depth + 1)
         return None
 
 

@@ -297,8 +297,8 @@ class Evaluator:
     def _local(self, request: KernelRequest, expression: str) -> Any:
         """A kernel in a function, by execution of its definition and what that depends on."""
         namespace = dict(self._loaded.namespace)
-        call = ast.parse(expression.strip(), mode="eval").body
-        for keyword in getattr(call, "keywords", ()):
+        around, inner = _parts_of_local(expression)
+        for keyword in getattr(around, "keywords", ()):
             code = compile(ast.Expression(keyword.value), "<{}>".format(expression), "eval")
             namespace[keyword.arg] = execution.value_of(code, namespace)
         for span in request.prelude:
@@ -310,6 +310,8 @@ class Evaluator:
             raise NoKernelError("the definition of {} was not found".format(request.name))
         value = self._define_nested(request, definition, namespace)
         namespace[definition.name] = value
+        if inner:
+            return self._value(inner, namespace)
         if is_kernel(value) or not (callable(value) or hasattr(value, "specialize")):
             return value
         return self._call_with_assumed(value, definition.name, namespace, request)
@@ -359,6 +361,22 @@ class Evaluator:
             if function_name in found:
                 return self._document.span_of(found[function_name])
         return request.span
+
+
+def _parts_of_local(expression: str) -> Tuple[ast.expr, str]:
+    """The call of the function around a local kernel, and that of the kernel in it as text.
+
+    ``test_add(n=4).scale(256, 128)`` is ``scale(256, 128)`` in ``test_add(n=4)``. The text is empty
+    where the expression ends before.
+    """
+    text = expression.strip()
+    node = around = ast.parse(text, mode="eval").body
+    while isinstance(node, (ast.Call, ast.Attribute)):
+        if isinstance(node, ast.Call):
+            around = node
+        node = node.func if isinstance(node, ast.Call) else node.value
+    end: Any = getattr(around, "end_col_offset", None)
+    return around, text.encode()[end:].decode().lstrip(".")
 
 
 def _forget_results() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tirlens.evaluation.devices import gpus_for
 from tirlens.repository import Target, with_calls
-from tirlens.repository.devices import gpus_for
 from tirlens.repository.repository import Repository
 from tirlens.repository.search import find_calls
 from tirlens.repository.word_index import WordIndex
@@ -82,7 +82,7 @@ CASES = {
             f"benchmarks/bench_{name}.py": f"from package.kernel import scale\nscale(8, '{name}')\n"
             for name in "dbac"
         },
-        tuple(f"scale(n=8, dtype='{name}')" for name in "cabd"),
+        tuple(f"scale(n=8, dtype='{name}')" for name in "abcd"),
     ),
     **{
         f"lengths of sequences: {words}": Case(
@@ -1002,14 +1002,10 @@ def test_the_place_and_the_kind(tmp_path: Path) -> None:
     assert (call.span.file, call.span.line, call.kind) == ("examples/run.py", 3, "program")
 
 
-@pytest.mark.parametrize(
-    ("text", "source"), [(KERNEL, "repository"), ("LONG = 3\n" + KERNEL, None)]
-)
-def test_a_call_with_a_name_that_the_module_does_not_have(
-    text: str, source: str | None, tmp_path: Path
+@pytest.mark.parametrize(("text", "name"), [(KERNEL, "longest"), ("LONG = 300\n" + KERNEL, "LONG")])
+def test_a_call_in_the_main_guard_of_the_kernels_own_file(
+    text: str, name: str, tmp_path: Path
 ) -> None:
-    """A variable of the main guard is evaluated; a name of the module itself is left to it."""
-    name = "longest" if source else "LONG"
     text += f"""
 if __name__ == "__main__":
     longest = max(int(n) for n in [100, 300])
@@ -1022,10 +1018,7 @@ if __name__ == "__main__":
     repository.refresh()
     (kernel,) = with_calls(read(text), path, tmp_path, repository.search).kernels
     calls = [(item.source, item.expression) for item in kernel.candidates]
-    if source:
-        assert calls[0] == ("repository", "scale(n=300, block=64)")
-    else:
-        assert calls == [("call-site", "scale(3, block=64)")]
+    assert calls == [("call-site", "scale(300, block=64)")]
 
 
 FORMS = """

@@ -9,16 +9,17 @@ recorded.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Mapping
 from typing import Any
 
-from tirlens.repository import calls
-from tirlens.repository.control_flow import ENDS, LimitError
-from tirlens.repository.expressions import VALUE
-from tirlens.repository.machine import MAX_DEPTH, Machine
-from tirlens.repository.modules import Modules
-from tirlens.repository.statements import EXECUTE
-from tirlens.repository.values import UNKNOWN, Frame, ModuleScope, Value
+from tirlens.evaluation import calls
+from tirlens.evaluation.control_flow import ENDS, LimitError
+from tirlens.evaluation.expressions import VALUE
+from tirlens.evaluation.machine import MAX_DEPTH, Machine
+from tirlens.evaluation.modules import Modules
+from tirlens.evaluation.statements import EXECUTE
+from tirlens.evaluation.values import UNKNOWN, Frame, Goal, ModuleScope, Value
 
 _STEPS = 200_000
 
@@ -26,7 +27,7 @@ _STEPS = 200_000
 class Evaluator(Machine):
     """Executes code of the modules and records the calls of some functions; see `Machine`."""
 
-    def __init__(self, modules: Modules, goals: Iterable[tuple[str, str]], limit: float) -> None:
+    def __init__(self, modules: Modules, goals: Mapping[ast.AST, Goal], limit: float) -> None:
         super().__init__(modules, goals, _STEPS, limit)
         self.execute = self._execute
         self.value = self._value
@@ -37,6 +38,13 @@ class Evaluator(Machine):
         """Execute a module as a program: its statements, and those of the main guard."""
         for statement in scope.tree.body:
             self.run(lambda statement=statement: self.execute(statement, scope.frame))
+
+    def try_value(self, node: ast.expr, frame: Frame) -> Value:
+        """The value of an expression; UNKNOWN where no more may be evaluated."""
+        found: list[Value] = []
+        with contextlib.suppress(LimitError):
+            self.run(lambda: found.append(self.value(node, frame)))
+        return found[0] if found else UNKNOWN
 
     def _execute(self, node: ast.stmt, frame: Frame) -> None:
         self.step()

@@ -10,21 +10,17 @@ import ast
 from collections.abc import Callable
 from typing import Any, cast
 
-from tirlens.repository import (
-    library,
-    library_functions,
-    tensor_contents,
-    tensor_shapes,
-    tensors,
-)
-from tirlens.repository.assignment import assign, subscript_key
-from tirlens.repository.control_flow import RaisedError
-from tirlens.repository.data_files import FilePath
-from tirlens.repository.machine import Machine
-from tirlens.repository.tensor_shapes import Tensor
-from tirlens.repository.values import (
+from tirlens.evaluation import library, library_functions, tensor_contents, tensor_shapes, tensors
+from tirlens.evaluation.assignment import assign, subscript_key
+from tirlens.evaluation.control_flow import RaisedError
+from tirlens.evaluation.data_files import FilePath
+from tirlens.evaluation.machine import Machine
+from tirlens.evaluation.operations import BINARY, COMPARE, UNARY, apply
+from tirlens.evaluation.tensor_shapes import Tensor
+from tirlens.evaluation.values import (
     MAX_ITEMS,
     UNKNOWN,
+    CallSite,
     Class,
     External,
     Frame,
@@ -38,7 +34,6 @@ from tirlens.repository.values import (
     items_of,
     truth,
 )
-from tirlens.source.values import BINARY, COMPARE, UNARY, apply
 
 # Sets are lists, in the order of their items.
 _SET_OPERATIONS: dict[type[ast.operator], Callable[[list[Value], list[Value]], list[Value]]] = {
@@ -110,6 +105,8 @@ def _dict(machine: Machine, node: ast.Dict, frame: Frame) -> Value:
                 out[name] = value
         elif isinstance(value, dict):
             out |= cast("dict[Value, Value]", value)
+        elif is_plain(value):
+            raise TypeError(value)
     return out
 
 
@@ -131,7 +128,7 @@ def binary(machine: Machine, operator: type[ast.operator], left: Value, right: V
         return _SET_OPERATIONS[operator](left, right)
     if not (is_plain(left) and is_plain(right)):
         return UNKNOWN
-    return apply(BINARY[operator], left, right).value
+    return apply(BINARY[operator], left, right)
 
 
 def _unary_op(machine: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
@@ -139,7 +136,7 @@ def _unary_op(machine: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
     if isinstance(node.op, ast.Not):
         known = truth(value)
         return UNKNOWN if known is None else not known
-    return apply(UNARY[type(node.op)], value).value if is_plain(value) else value
+    return apply(UNARY[type(node.op)], value) if is_plain(value) else value
 
 
 def _bool_op(machine: Machine, node: ast.BoolOp, frame: Frame) -> Value:
@@ -251,7 +248,8 @@ def _joined_str(machine: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
 
 
 def _lambda(machine: Machine, node: ast.Lambda, frame: Frame) -> Value:
-    return Function(node, frame, "lambda")
+    machine.defined[node] = made = Function(node, frame, "lambda")
+    return made
 
 
 def _list_comp(machine: Machine, node: ast.ListComp, frame: Frame) -> Value:
@@ -320,7 +318,7 @@ def _call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
             named |= {key: item for key, item in items if isinstance(key, str)}
     if isinstance(function, External) and function.path == "builtins.super":
         return super_of(machine, frame)
-    machine.place = (frame.module.path, node.lineno, node.col_offset)
+    machine.site = CallSite(frame.module.path, node, frame, function)
     value = machine.call(function, UNKNOWN if positional is None else positional, named)
     if isinstance(node.func, ast.Attribute) and _changes_contents(function):
         assign(machine, node.func.value, value, frame)

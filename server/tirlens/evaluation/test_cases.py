@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from tirlens.repository.evaluator import Evaluator
-from tirlens.repository.library_functions import Parametrize, fixture_parameter
-from tirlens.repository.values import (
+from tirlens.evaluation.evaluator import Evaluator
+from tirlens.evaluation.library_functions import Parametrize, fixture_parameter
+from tirlens.evaluation.values import (
     UNKNOWN,
     Class,
     Function,

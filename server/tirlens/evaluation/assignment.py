@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from tirlens.repository import tensor_contents
-from tirlens.repository.machine import Machine
-from tirlens.repository.tensor_shapes import Tensor, scalar
-from tirlens.repository.values import (
+from tirlens.evaluation import tensor_contents
+from tirlens.evaluation.machine import Machine
+from tirlens.evaluation.tensor_shapes import Tensor, scalar
+from tirlens.evaluation.values import (
     UNKNOWN,
     Class,
     Frame,

@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, cast
 
-from tirlens.repository import data_files, devices, library, library_functions, tensors
-from tirlens.repository.control_flow import BreakError, ContinueError, RaisedError, ReturnError
-from tirlens.repository.data_files import FilePath, FileText
-from tirlens.repository.kernel_results import results
-from tirlens.repository.machine import MAX_CALL_DEPTH, MAX_DEPTH, Machine
-from tirlens.repository.tensor_shapes import Tensor
-from tirlens.repository.values import (
+from tirlens.evaluation import data_files, devices, library, library_functions, tensors
+from tirlens.evaluation.control_flow import BreakError, ContinueError, RaisedError, ReturnError
+from tirlens.evaluation.data_files import FilePath, FileText
+from tirlens.evaluation.kernel_results import results
+from tirlens.evaluation.machine import MAX_CALL_DEPTH, MAX_DEPTH, Machine
+from tirlens.evaluation.tensor_shapes import Tensor
+from tirlens.evaluation.values import (
     MAX_ITEMS,
     UNKNOWN,
     AutogradApply,
@@ -28,8 +28,10 @@ from tirlens.repository.values import (
     FieldFactory,
     Frame,
     Function,
+    Goal,
     GoalCall,
     Instance,
+    LibraryResult,
     ModuleScope,
     Options,
     Parser,
@@ -41,11 +43,11 @@ from tirlens.repository.values import (
     is_plain,
     size_of,
 )
-from tirlens.source.module_names import parameter_defaults
+from tirlens.syntax_trees import parameter_defaults
 
 _MAX_RECURSION = 3
 # Methods of a jitted function that take the kernel's own arguments.
-_SAME_ARGUMENTS = ("compile", "get_tir", "get_kernel_source")
+_SAME_ARGUMENTS = ("compile", "get_tir", "get_kernel_source", "__call__")
 
 
 def attribute(machine: Machine, base: Value, name: str) -> Value:
@@ -74,6 +76,8 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
         return class_attribute(machine, base.of.lineage(), name, base)
     if isinstance(base, Function) and name in _SAME_ARGUMENTS:
         return base
+    if isinstance(base, Function) and name == "specialize":
+        return replace(base, method=name)
     if isinstance(base, Tensor):
         found = tensors.attribute(base, name)
         return library.Method(base, name) if found is None else found
@@ -155,12 +159,14 @@ def call(machine: Machine, function: Value, given: Any, named: dict[str, Value])
     if isinstance(function, External) and devices.asks_for_gpu(function.path):
         return devices.answer(function.path, machine.gpu())
     if isinstance(function, External):
-        folder = machine.place[0].rpartition("/")[0]
+        folder = "" if machine.site is None else machine.site.path.rpartition("/")[0]
         read = data_files.call(machine.data_files, function.path, positional, folder)
         if read is not None:
             return read
     if isinstance(function, (External, library.Method, library_functions.Parametrize)):
         value = library.call(function, positional, named)
+        if isinstance(value, LibraryResult):
+            _call_arguments(machine, positional, named)
         if value is not library.NOT_KNOWN:
             return value
     _call_arguments(machine, positional, named)
@@ -234,8 +240,11 @@ def _instantiate(
 def call_function(
     machine: Machine, function: Function, positional: list[Value], named: dict[str, Value]
 ) -> Value:
-    if (function.frame.module.path, function.dotted_name) in machine.goals:
-        return _record(machine, function, positional, named)
+    goal = machine.goals.get(function.node)
+    if goal is not None:
+        call = _record(machine, goal, function, positional, named)
+        if not goal.is_executed:
+            return call
     if function.is_kernel:
         return results(machine, function)
     if machine.depth > MAX_DEPTH or machine.call_depth > MAX_CALL_DEPTH:
@@ -260,7 +269,8 @@ def _execute(
     if function.owner is not None:
         frame.names["__class__"] = function.owner
         frame.names["__self__"] = positional[0] if positional else UNKNOWN
-    frame.names.update(_arguments(machine, node, positional, named, function.frame))
+    frame.arguments = _arguments(machine, node, positional, named, function.frame)
+    frame.names.update(frame.arguments)
     if isinstance(node, ast.Lambda):
         return machine.value(node.body, frame)
     if machine.running[node] >= _MAX_RECURSION and not all(
@@ -270,7 +280,8 @@ def _execute(
         return UNKNOWN
     machine.call_depth += 1
     machine.running[node] += 1
-    place = machine.place
+    machine.executed.add(node)
+    site = machine.site
     try:
         machine.block(node.body, frame)
     except ReturnError as end:
@@ -284,11 +295,8 @@ def _execute(
     finally:
         machine.call_depth -= 1
         machine.running[node] -= 1
-        machine.place = place
+        machine.site = site
     return frame.yields or None
-
-
-_call_depth = 0
 
 
 def _arguments(
@@ -316,7 +324,11 @@ def _arguments(
 
 
 def _record(
-    machine: Machine, function: Function, positional: list[Value], named: dict[str, Value]
+    machine: Machine,
+    goal: Goal,
+    function: Function,
+    positional: list[Value],
+    named: dict[str, Value],
 ) -> GoalCall:
     node = function.node
     parameters = [item.arg for item in (*node.args.posonlyargs, *node.args.args)]
@@ -328,13 +340,33 @@ def _record(
         del given[parameters[0]]
     passed = {*places[: len(positional)], *named}
     missing = frozenset(name for name, value in given.items() if not _is_complete(value))
-    known = {k: v for k, v in given.items() if k in passed and k not in missing}
-    goal = (function.frame.module.path, function.dotted_name)
-    call = GoalCall(goal, known, missing, *machine.place)
+    known = {name: value for name, value in given.items() if name not in missing}
+    call = GoalCall(
+        goal,
+        node,
+        arguments={name: value for name, value in known.items() if name in passed},
+        missing=missing,
+        defaults={name: value for name, value in known.items() if name not in passed},
+        positional=positional,
+        named=named,
+        site=machine.site,
+    )
     call.self_ = function.self_ if is_method else None
+    call.method = function.method
+    call.around = _arguments_around(function.frame)
+    call.root = machine.root
     call.made = functools.cache(lambda: _kernel_of(machine, function, positional, named))
     machine.calls.append(call)
     return call
+
+
+def _arguments_around(frame: Frame | None) -> dict[str, Value]:
+    """The arguments of the functions around a definition; those of an inner one go before."""
+    found: dict[str, Value] = {}
+    while frame is not None:
+        found = {**frame.arguments, **found}
+        frame = frame.parent
+    return {name: value for name, value in found.items() if name not in ("self", "cls")}
 
 
 def _kernel_of(
@@ -359,6 +391,8 @@ def _has_no_unknown(value: Value) -> bool:
         return all(_has_no_unknown(item) for item in cast("Iterable[Value]", value))
     if isinstance(value, dict):
         return all(_has_no_unknown(item) for item in cast("dict[Value, Value]", value).values())
+    if isinstance(value, LibraryResult):
+        return _has_no_unknown(value.positional) and _has_no_unknown(value.named)
     return not isinstance(value, Unknown)
 
 

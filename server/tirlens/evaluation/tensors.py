@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tirlens.repository import tensor_contents
-from tirlens.repository.tensor_methods import FUNCTIONS, METHODS, join, reduce, reinterpret
-from tirlens.repository.tensor_shapes import Tensor, elementwise, flat, is_mask, reshape
-from tirlens.repository.values import UNKNOWN, External, Unknown, Value
+from tirlens.evaluation import tensor_contents
+from tirlens.evaluation.tensor_methods import FUNCTIONS, METHODS, join, reduce, reinterpret
+from tirlens.evaluation.tensor_shapes import Tensor, elementwise, flat, is_mask, reshape
+from tirlens.evaluation.values import UNKNOWN, External, Unknown, Value
 
 _MADE = {"randn", "rand", "empty", "zeros", "ones", "full", "randint", "empty_strided", "rand_fp8"}
 _MADE_OF_INTEGERS = {"randint", "randperm", "arange"}

@@ -7,11 +7,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from tirlens.evaluation.data_files import DataFiles
+from tirlens.evaluation.devices import Gpu
+from tirlens.evaluation.values import Conditions, ModuleScope
 from tirlens.file_reader import read_text
-from tirlens.repository.data_files import DataFiles
-from tirlens.repository.devices import Gpu
-from tirlens.repository.values import Conditions, ModuleScope
-from tirlens.source.module_names import bound_names
+from tirlens.syntax_trees import bound_names
 from tirlens_worker import framework_names
 
 _MAX_CHARACTERS = 1 << 20
@@ -27,7 +27,7 @@ class Modules:
     Parameters
     ----------
     root
-        The folder of the repository.
+        The folder of the repository; None for modules without a file.
     files
         The paths of its Python files relative to it.
     texts
@@ -50,7 +50,7 @@ class Modules:
 
     def __init__(
         self,
-        root: Path,
+        root: Path | None,
         files: Iterable[str],
         texts: Mapping[str, str] | None,
         beat: Callable[[], None],
@@ -81,6 +81,11 @@ class Modules:
         if path not in self._scopes:
             self._scopes[path] = self._read(path)
         return self._scopes[path]
+
+    def add(self, path: str, tree: ast.Module) -> ModuleScope:
+        """A module whose text has been parsed already."""
+        scope = self._scopes[path] = self._scope_of(path, tree)
+        return scope
 
     def words_of(self, path: str) -> set[str]:
         """The names by which files know the module in the file `path`: its own, its packages'."""
@@ -126,6 +131,8 @@ class Modules:
         try:
             text = self._texts.get(path)
             if text is None:
+                if self._root is None:
+                    return None
                 text = read_text(self._root / path, _MAX_CHARACTERS, errors="replace", limit_s=None)
             if len(text) > _MAX_CHARACTERS:
                 return None
@@ -133,6 +140,9 @@ class Modules:
             tree = ast.parse(text)
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             return None
+        return self._scope_of(path, tree)
+
+    def _scope_of(self, path: str, tree: ast.Module) -> ModuleScope:
         is_package = PurePosixPath(path).name == "__init__.py"
         names = _names(path)
         # The folders above the outermost package are no part of the name.

@@ -7,11 +7,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tirlens.repository.definitions import definition
-from tirlens.repository.tensor_methods import strides_of
-from tirlens.repository.tensor_shapes import Tensor
-from tirlens.repository.values import GoalCall, Value
-from tirlens.source.module_names import FunctionNode, parameters
+from tirlens.evaluation.tensor_methods import strides_of
+from tirlens.evaluation.tensor_shapes import Tensor
+from tirlens.evaluation.values import GoalCall, Value
+from tirlens.syntax_trees import FunctionNode, parameters
 
 _SYMBOLS = ("dynamic", "symbolic", "var", "Var", "int32", "int64")
 _SCALARS = ("int32", "int64", "uint32", "uint64")
@@ -42,11 +41,8 @@ class Parameter:
     number: str | None = None
 
 
-def dynamic_dimensions(tree: ast.Module, name: str) -> tuple[tuple[Parameter, ...], ...]:
-    """The parameters of each kernel that the factory `name` may return."""
-    factory = definition(tree, name)
-    if factory is None:
-        return ()
+def dynamic_dimensions(factory: FunctionNode) -> tuple[tuple[Parameter, ...], ...]:
+    """The parameters of each kernel that a factory may return."""
     names = dict(_symbols(factory))
     shapes = _tuples(factory)
     inner = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from tirlens.repository.values import FunctionNode
-from tirlens.source.values import UnknownValueError
+from tirlens.evaluation.operations import UnknownValueError
+from tirlens.evaluation.values import FunctionNode
 
 _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from tirlens.repository import tensor_contents
-from tirlens.repository.tensor_shapes import (
+from tirlens.evaluation import tensor_contents
+from tirlens.evaluation.tensor_shapes import (
     Tensor,
     axes_of,
     elementwise,
@@ -20,7 +20,7 @@ from tirlens.repository.tensor_shapes import (
     reshape,
     with_size,
 )
-from tirlens.repository.values import UNKNOWN, External, Value
+from tirlens.evaluation.values import UNKNOWN, External, Value
 
 _INTEGER_RESULTS = {"argmax", "argmin", "argsort"}
 

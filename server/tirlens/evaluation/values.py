@@ -13,7 +13,7 @@ import ast
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
@@ -23,6 +23,8 @@ Conditions: TypeAlias = "tuple[tuple[ast.expr, bool], ...]"
 FunctionNode: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"
 
 
+#: The kinds of programs that call kernels, those with the most typical calls first.
+KINDS = ("benchmark", "program", "test", "code")
 #: No list, dict or text that an evaluation makes is longer.
 MAX_ITEMS = 1 << 16
 _DTYPE = re.compile(r"(torch|tilelang\.language)\.(bool|b?float\d\w*|u?int\d+|complex\d+)")
@@ -36,6 +38,15 @@ class Unknown:
 
 
 UNKNOWN = Unknown()
+
+
+@dataclass(eq=False, repr=False)
+class LibraryResult(Unknown):
+    """What a function of a framework returns, which the text does not give: its call."""
+
+    path: str
+    positional: tuple[Value, ...]
+    named: dict[str, Value]
 
 
 class Data:
@@ -63,7 +74,9 @@ class Frame:
     """The names of one execution of a module, a function or a class.
 
     `possible_return` is the value of a return in a branch that may not be taken. The names of a
-    class (`is_class`) are not those of its methods.
+    class (`is_class`) are not those of its methods. `arguments` are those of the call of a
+    function. `facts` are the values that conditions of the text give to expressions that are not
+    names, by their text (`constraints.py`).
     """
 
     module: ModuleScope
@@ -72,6 +85,8 @@ class Frame:
     yields: list[Value] = field(default_factory=list[Any])
     possible_return: Value = UNKNOWN
     is_class: bool = False
+    arguments: Mapping[str, Value] = field(default_factory=dict[str, Any])
+    facts: dict[str, Value] = field(default_factory=dict[str, Any])
 
 
 @dataclass(eq=False, repr=False)
@@ -119,6 +134,7 @@ class Function:
     A function that `is_kernel` runs on a device, and is not executed. One that `is_cached` is
     executed once without arguments, with the result `cached`. `outputs` are the parameters of a
     kernel, or of the kernel that a factory returns, that are allocated and returned.
+    `method` is that of the kernel by which it is called, such as ``specialize``.
     `parameter_sets` are the values of ``pytest.mark.parametrize``, a list of dicts for each use,
     `fixture_parameters` those of ``pytest.fixture(params=...)``.
     """
@@ -135,6 +151,7 @@ class Function:
     is_fixture: bool = False
     is_kernel: bool = False
     is_cached: bool = False
+    method: str = ""
     cached: Value = UNKNOWN
     outputs: tuple[int, ...] = ()
     parameter_sets: tuple[tuple[dict[str, Value], ...], ...] = ()
@@ -264,24 +281,59 @@ class Options:
     values: dict[str, Value]
 
 
-@dataclass(eq=False, repr=False)
-class GoalCall:
-    """The result of a call of the kernel `goal`, a file and a dotted name.
+@dataclass(frozen=True)
+class Goal:
+    """A function whose calls are recorded, by its file and its dotted name.
 
-    `arguments` are the known arguments by parameter, `missing` the parameters without a value,
-    `line` the line of the call in the file `path`, `inner` the arguments of a call of the result.
-    `made` evaluates the kernel itself, `self_` is the object whose method is called.
+    One that `is_executed` is executed as well, as the function around a kernel is; the call of
+    another gives a `GoalCall`.
     """
 
-    goal: tuple[str, str]
+    path: str
+    name: str
+    is_executed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class CallSite:
+    """The expression of a call, evaluated in `frame` of the file `path`.
+
+    `function` is what it calls.
+    """
+
+    path: str
+    node: ast.Call
+    frame: Frame
+    function: Value
+
+
+@dataclass(eq=False, repr=False)
+class GoalCall:
+    """The result of a call of a goal, the function `node`.
+
+    `arguments` are the known arguments by parameter, `missing` the parameters without a value,
+    and `defaults` the values of those that are not given. `positional` and `named` are the
+    arguments as they are given. `site` is the innermost expression with the call, None where
+    there is none. `inner` are the arguments of a call of the result. `made` evaluates the kernel
+    itself, `self_` is the object whose method is called, `method` as in `Function`. `around` are
+    the arguments of the function in which the goal is defined. `root` is the kind of the
+    program that leads to the call, one of `KINDS`.
+    """
+
+    goal: Goal
+    node: FunctionNode
     arguments: dict[str, Value]
     missing: frozenset[str]
-    path: str
-    line: int
-    column: int
+    defaults: dict[str, Value]
+    positional: list[Value]
+    named: dict[str, Value]
+    site: CallSite | None
     inner: tuple[list[Value], dict[str, Value]] | None = None
     made: Callable[[], Value] = lambda: UNKNOWN
     self_: Value = None
+    method: str = ""
+    around: Mapping[str, Value] = field(default_factory=dict[str, Any])
+    root: str = "program"
 
 
 def is_known(value: Value) -> bool:
@@ -324,6 +376,15 @@ def is_plain(value: Value) -> bool:
     """Whether `value` is a value of Python's own, known in its first levels."""
     kinds = (bool, int, float, str, list, tuple, dict, set, range)
     return value is None or (isinstance(value, kinds) and is_known(value))
+
+
+def is_literal(value: Value) -> bool:
+    """Whether `value` consists of nothing else than values with literals."""
+    if isinstance(value, (list, tuple)):
+        return all(is_literal(item) for item in value)
+    if isinstance(value, dict):
+        return all(is_literal(key) and is_literal(item) for key, item in value.items())
+    return value is None or isinstance(value, (bool, int, float, str))
 
 
 def items_of(value: Value) -> list[Value] | None:

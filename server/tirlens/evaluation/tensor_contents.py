@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
-from tirlens.repository.tensor_shapes import Contents, Tensor, scalar
-from tirlens.repository.values import UNKNOWN, External, Unknown, Value
+from tirlens.evaluation.tensor_shapes import Contents, Tensor, scalar
+from tirlens.evaluation.values import UNKNOWN, External, Unknown, Value
 
 MAX_ELEMENTS = 4096
 _Operation = Callable[[int, int], Any]

@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tirlens.evaluation.values import Options, Value
 from tirlens.hardware import load
-from tirlens.repository.values import Options, Value
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tirlens.repository import tensors
-from tirlens.repository.control_flow import LimitError
-from tirlens.repository.library_functions import SPECIAL, Parametrize
-from tirlens.repository.tensor_shapes import Tensor, scalar
-from tirlens.repository.values import (
+from tirlens.evaluation import tensors
+from tirlens.evaluation.control_flow import LimitError
+from tirlens.evaluation.library_functions import SPECIAL, Parametrize
+from tirlens.evaluation.operations import FUNCTIONS, UnknownValueError, apply
+from tirlens.evaluation.tensor_shapes import Tensor, scalar
+from tirlens.evaluation.values import (
     MAX_ITEMS,
     UNKNOWN,
     Class,
@@ -26,6 +27,7 @@ from tirlens.repository.values import (
     GoalCall,
     Instance,
     LibraryObject,
+    LibraryResult,
     Options,
     Parser,
     Partial,
@@ -33,7 +35,6 @@ from tirlens.repository.values import (
     is_known,
     items_of,
 )
-from tirlens.source.values import FUNCTIONS, UnknownValueError, apply
 from tirlens_worker import framework_names
 
 NOT_KNOWN = object()
@@ -126,6 +127,8 @@ def _function(path: str, positional: list[Value], named: dict[str, Value]) -> Va
     known = FUNCTIONS.get(path.removeprefix("builtins."))
     if known is None and path.split(".")[0] in (*framework_names.MODULES, "triton"):
         known = FUNCTIONS.get(path.rpartition(".")[2])
+    if known is None and path.split(".")[0] in framework_names.MODULES:
+        return LibraryResult(path, tuple(positional), named)
     if known is None:
         return NOT_KNOWN
     if not all(is_known(item) for item in (*positional, *named.values())):
@@ -137,7 +140,7 @@ def _function(path: str, positional: list[Value], named: dict[str, Value]) -> Va
     positional = [_number(item) for item in positional]
     if any(isinstance(item, (External, Tensor)) for item in positional):
         return UNKNOWN
-    value = apply(known, *positional, **named).value
+    value = apply(known, *positional, **named)
     return list(value) if isinstance(value, range) else value
 
 
@@ -174,7 +177,7 @@ def _method(method: Method, positional: list[Value], named: dict[str, Value]) ->
         items = items_of(positional[0])
         return UNKNOWN if items is None else extend(cast("list[Value]", owner), items)
     if method.name == "format":
-        return apply(_BoundedFormatter().format, owner, *positional, **named).value
+        return apply(_BoundedFormatter().format, owner, *positional, **named)
     value = getattr(owner, method.name)(*positional, **named)
     if isinstance(value, str) and len(value) > MAX_ITEMS:
         return UNKNOWN

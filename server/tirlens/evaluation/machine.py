@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tirlens.repository.control_flow import ENDS, LimitError
-from tirlens.repository.devices import Gpu
-from tirlens.repository.modules import Modules
-from tirlens.repository.values import (
+from tirlens.evaluation.control_flow import ENDS, LimitError
+from tirlens.evaluation.devices import Gpu
+from tirlens.evaluation.modules import Modules
+from tirlens.evaluation.values import (
+    KINDS,
     UNKNOWN,
+    CallSite,
     External,
     Frame,
+    Function,
+    Goal,
     GoalCall,
     ModuleScope,
     Value,
     truth,
+    words_of,
 )
 
 MAX_CALL_DEPTH = 40
@@ -33,7 +38,7 @@ class Machine:
     modules
         The modules of the repository.
     goals
-        The file and the dotted name of each function whose calls are recorded.
+        The functions whose calls are recorded, by their definitions.
     steps
         The number of statements and calls to execute.
     limit
@@ -43,6 +48,16 @@ class Machine:
     ----------
     calls : list of GoalCall
         The calls of the goals so far.
+    defined : dict of Function
+        The functions that have been defined, by their nodes.
+    executed : set of ast.AST
+        The functions that have been executed.
+    left_out : list of statements
+        The branches that were not taken.
+    open_names : frozenset of str
+        A branch that calls one of these names is executed, whatever its condition.
+    root : str
+        The kind of the program that is executed, one of `KINDS`.
     data_files : DataFiles
         Reads the files that the code reads.
     execute, value, attribute, call : callable
@@ -55,16 +70,21 @@ class Machine:
     call: Callable[[Value, Any, dict[str, Value]], Value]
 
     def __init__(
-        self, modules: Modules, goals: Iterable[tuple[str, str]], steps: int, limit: float
+        self, modules: Modules, goals: Mapping[ast.AST, Goal], steps: int, limit: float
     ) -> None:
-        self.goals = frozenset(goals)
+        self.goals = goals
         self.calls: list[GoalCall] = []
         self.depth: int = 0
         self.call_depth = 0
         # How often each function is being executed.
         self.running: Counter[ast.AST] = Counter()
         self.try_depth: int = 0
-        self.place: tuple[str, int, int] = ("", 0, 0)
+        self.executed: set[ast.AST] = set()
+        self.defined: dict[ast.AST, Function] = {}
+        self.left_out: list[Sequence[ast.stmt]] = []
+        self.open_names: frozenset[str] = frozenset()
+        self.site: CallSite | None = None
+        self.root = KINDS[0]
         self.data_files = modules.data_files
         self._modules = modules
         self._steps = steps
@@ -79,6 +99,20 @@ class Machine:
     def work_left(self) -> float:
         """The work that may still be done, as `Modules.work` counts it."""
         return self._end - self._modules.work
+
+    def calls_open_name(self, body: Iterable[ast.stmt]) -> bool:
+        """Whether statements call one of the `open_names`."""
+        if not self.open_names:
+            return False
+        nodes = (node for item in body for node in ast.walk(item))
+        return any(
+            isinstance(node, ast.Call) and not self.open_names.isdisjoint(words_of(node.func))
+            for node in nodes
+        )
+
+    def begin(self, root: str) -> None:
+        """Begin to execute a program of the kind `root`, one of `KINDS`."""
+        self.root, self.site = root, None
 
     def step(self) -> None:
         """Count a step.

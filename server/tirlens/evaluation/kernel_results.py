@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 
-from tirlens.repository.machine import Machine
-from tirlens.repository.tensor_shapes import Tensor
-from tirlens.repository.values import UNKNOWN, External, Frame, Function, LibraryObject, Value
+from tirlens.evaluation.machine import Machine
+from tirlens.evaluation.tensor_shapes import Tensor
+from tirlens.evaluation.values import UNKNOWN, External, Frame, Function, LibraryObject, Value
 
 
 def outputs_of(decorator: ast.expr) -> tuple[int, ...]:

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import cast
 
-from tirlens.repository import tensor_shapes
-from tirlens.repository.data_files import FileText
-from tirlens.repository.tensor_shapes import Tensor
-from tirlens.repository.values import (
+from tirlens.evaluation import tensor_shapes
+from tirlens.evaluation.data_files import FileText
+from tirlens.evaluation.tensor_shapes import Tensor
+from tirlens.evaluation.values import (
     UNKNOWN,
     Class,
     External,
@@ -156,6 +156,11 @@ def _isinstance(positional: list[Value], named: dict[str, Value]) -> Value:
 
 def _getattr(positional: list[Value], named: dict[str, Value]) -> Value:
     owner, name = positional[:2]
+    if isinstance(name, External) and name.is_dtype:
+        # tilelang's dtypes are texts.
+        name = name.path.rpartition(".")[2]
+    if not isinstance(name, str):
+        return UNKNOWN
     if isinstance(owner, Options) and name in owner.values:
         return owner.values[name]
     if isinstance(owner, Instance) and name in owner.attributes:

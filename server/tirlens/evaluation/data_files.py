@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tirlens.evaluation.values import UNKNOWN, Value, size_of
 from tirlens.file_reader import read_text
-from tirlens.repository.values import UNKNOWN, Value, size_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -56,7 +56,7 @@ class FileText:
 
 
 class DataFiles:
-    """Reads files below `root`, and remembers which.
+    """Reads files below `root`, and remembers which; none where that is None.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class DataFiles:
         The time of the last change of each file that was read, by path.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path | None) -> None:
         self._root = root
         self.read: dict[str, int] = {}
 
@@ -82,6 +82,8 @@ class DataFiles:
 
         There are none in a file, and in a folder that cannot be read.
         """
+        if self._root is None:
+            return []
         try:
             names = sorted(item.name for item in (self._root / path).iterdir())[:_MAX_ENTRIES]
         except (OSError, ValueError):
@@ -94,6 +96,8 @@ class DataFiles:
 
     def exists(self, path: str, kind: str = "exists") -> bool:
         """Whether there is a file or folder; `kind` is the name of the method of `Path`."""
+        if self._root is None:
+            return False
         try:
             return bool(getattr(self._root / path, kind)())
         except (OSError, ValueError):
@@ -103,6 +107,8 @@ class DataFiles:
         """The data in a text or a file; `UNKNOWN` if it cannot be read."""
         try:
             if isinstance(content, FileText):
+                if self._root is None:
+                    return UNKNOWN
                 place = self._root / content.path
                 stamp = place.stat().st_mtime_ns
                 self.read[content.path] = stamp

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from tirlens.repository.values import UNKNOWN, Data, External, Value
+from tirlens.evaluation.values import UNKNOWN, Data, External, Value
 
 Contents: TypeAlias = "tuple[int, ...]"
 

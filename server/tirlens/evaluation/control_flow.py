@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tirlens.repository.values import Value
+from tirlens.evaluation.values import Value
 
 
 class LimitError(Exception):

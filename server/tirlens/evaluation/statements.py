@@ -10,19 +10,19 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from tirlens.repository import expressions, library, library_functions
-from tirlens.repository.assignment import assign
-from tirlens.repository.calls import call_function, class_attribute
-from tirlens.repository.control_flow import (
+from tirlens.evaluation import expressions, library, library_functions
+from tirlens.evaluation.assignment import assign
+from tirlens.evaluation.calls import call_function, class_attribute
+from tirlens.evaluation.control_flow import (
     ENDS,
     BreakError,
     ContinueError,
     RaisedError,
     ReturnError,
 )
-from tirlens.repository.kernel_results import outputs_of
-from tirlens.repository.machine import Machine
-from tirlens.repository.values import (
+from tirlens.evaluation.kernel_results import outputs_of
+from tirlens.evaluation.machine import Machine
+from tirlens.evaluation.values import (
     UNKNOWN,
     Class,
     EnumMember,
@@ -96,8 +96,10 @@ def _continue(machine: Machine, node: ast.Continue, frame: Frame) -> None:
 def _if(machine: Machine, node: ast.If, frame: Frame) -> None:
     test = machine.value(node.test, frame)
     known = truth(test)
-    if known is not None:
-        machine.block(node.body if known else node.orelse, frame)
+    taken, other = (node.body, node.orelse) if known else (node.orelse, node.body)
+    if known is not None and not machine.calls_open_name(other):
+        machine.left_out.append(other)
+        machine.block(taken, frame)
         return
     _either(machine, [node.body, node.orelse], frame)
 
@@ -207,6 +209,7 @@ def _import_from(machine: Machine, node: ast.ImportFrom, frame: Frame) -> None:
 
 def _function_def(machine: Machine, node: ast.FunctionDef, frame: Frame) -> None:
     value: Value = Function(node, frame, node.name)
+    machine.defined[node] = value
     for decorator in reversed(node.decorator_list):
         value = _decorate(machine, decorator, value, frame)
     frame.names[node.name] = value

@@ -1,0 +1,122 @@
+"""The calls of a kernel that an evaluation has recorded, as source text, the most typical first."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from tirlens.evaluation.definitions import returned_parameters
+from tirlens.evaluation.dynamic_sizes import dynamic_dimensions, sizes_of, typical_sizes
+from tirlens.evaluation.operations import UnknownValueError
+from tirlens.evaluation.rendering import Renderer
+from tirlens.evaluation.search_result import RepositoryCall, Search
+from tirlens.evaluation.tensor_shapes import Tensor
+from tirlens.evaluation.values import KINDS, GoalCall, Value
+from tirlens.syntax_trees import FunctionNode
+from tirlens_worker.facts import Span
+
+_MAX_CALLS = 8
+_MAX_VALUES = 4
+
+
+def typical_calls(
+    found: Sequence[tuple[str, GoalCall]],
+    factory: FunctionNode,
+    renderer: Renderer,
+    text_of: Callable[[GoalCall], str],
+) -> Search:
+    """The calls of `factory`, each with its kind, one of `KINDS`, in the order of these.
+
+    Of a kind, the call with the median size is the most typical. A call whose arguments are not
+    all known gives values for the parameters alone.
+
+    Parameters
+    ----------
+    found
+        The recorded calls and their kinds.
+    factory
+        The definition that they call.
+    renderer
+        Writes the values.
+    text_of
+        Writes a call; raises `UnknownValueError` where an argument is not known.
+    """
+    dimensions = dynamic_dimensions(factory)
+    inner = returned_parameters(factory)
+    sizes: dict[str, list[dict[str, int]]] = {}
+    by_kind: dict[str, dict[str, GoalCall]] = {}
+    values: dict[str, Counter[str]] = {}
+    for kind, call in found:
+        given = (*call.arguments.items(), *_inner_arguments(call, inner))
+        for name, value in given:
+            with contextlib.suppress(UnknownValueError):
+                values.setdefault(name, Counter())[renderer.text(value)] += 1
+        with contextlib.suppress(UnknownValueError):
+            expression = text_of(call)
+            by_kind.setdefault(kind, {}).setdefault(expression, call)
+            sizes.setdefault(expression, []).append(sizes_of(call, dimensions))
+    calls: dict[str, RepositoryCall] = {}
+    for kind in KINDS:
+        kept = _without_unfinished(by_kind.get(kind, {}))
+        for expression in _typical_first(kept):
+            span = _span(kept[expression])
+            bindings = typical_sizes(sizes[expression])
+            calls.setdefault(expression, RepositoryCall(expression, span, kind, bindings))
+    hints = {
+        name: tuple(text for text, _ in one.most_common(_MAX_VALUES))
+        for name, one in values.items()
+        if one
+    }
+    missing = Counter(name for _, call in found for name in call.missing)
+    return Search(tuple(calls.values())[:_MAX_CALLS], hints, missing)
+
+
+def _span(call: GoalCall) -> Span:
+    """The place of a call; its columns are those of `ast`, in bytes."""
+    if call.site is None:
+        return Span(0, 0, 0, 0, call.goal.path)
+    node = call.site.node
+    return Span(
+        node.lineno,
+        node.col_offset,
+        node.end_lineno or node.lineno,
+        node.end_col_offset or node.col_offset,
+        call.site.path,
+    )
+
+
+def _inner_arguments(call: GoalCall, names: Sequence[str]) -> Iterator[tuple[str, Value]]:
+    """The arguments of the call of what a factory of factories returns."""
+    positional, named = call.inner or ([], {})
+    if names and not any(isinstance(item, Tensor) for item in (*positional, *named.values())):
+        yield from zip(names, positional, strict=False)
+        yield from named.items()
+
+
+def _without_unfinished(calls: Mapping[str, GoalCall]) -> dict[str, GoalCall]:
+    """Those calls whose result is called, or that have no equal one whose result is."""
+    finished = [expression for expression, call in calls.items() if call.inner is not None]
+    return {
+        expression: call
+        for expression, call in calls.items()
+        if not any(item.startswith(f"{expression}(") for item in finished)
+    }
+
+
+def _typical_first(calls: Mapping[str, GoalCall]) -> list[str]:
+    """The expressions with the median size first, then by size; equal ones stay in order."""
+    by_size = sorted(calls, key=lambda expression: _size(calls[expression]))
+    if not by_size:
+        return []
+    median = _size(calls[by_size[len(by_size) // 2]])
+    return sorted(by_size, key=lambda expression: _size(calls[expression]) != median)
+
+
+def _size(call: GoalCall) -> float:
+    """The logarithm of the product of the sizes among the arguments, also of arrays."""
+    shapes = [value.shape for value in call.arguments.values() if isinstance(value, Tensor)]
+    sizes = (*call.arguments.values(), *itertools.chain.from_iterable(shapes))
+    return sum(math.log2(size) for size in sizes if type(size) is int and size > 1)
