@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tirlens.evaluation import tensor_contents
+from tirlens.evaluation import constraints, tensor_contents
 from tirlens.evaluation.machine import Machine
 from tirlens.evaluation.tensor_shapes import Tensor, scalar
 from tirlens.evaluation.values import (
@@ -22,6 +22,8 @@ from tirlens.evaluation.values import (
 def assign(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
     if isinstance(target, ast.Name):
         frame.names[target.id] = value
+        if frame.facts:
+            constraints.forget(frame, target.id)
     elif isinstance(target, ast.Starred):
         assign(machine, target.value, value, frame)
     elif isinstance(target, (ast.Tuple, ast.List)):

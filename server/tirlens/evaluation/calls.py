@@ -372,11 +372,11 @@ def _arguments_around(frame: Frame | None) -> dict[str, Value]:
 def _kernel_of(
     machine: Machine, function: Function, positional: list[Value], named: dict[str, Value]
 ) -> Value:
-    """The kernel that a factory returns, for the arrays that a call of it returns."""
+    """The kernel that a factory returns; UNKNOWN for another factory."""
     made: list[Value] = []
     machine.run(lambda: made.append(_execute(machine, function, positional, named)))
     kernel = made[0] if made else UNKNOWN
-    if not isinstance(kernel, Function) or not kernel.is_kernel or not function.outputs:
+    if not isinstance(kernel, Function) or not kernel.is_kernel:
         return UNKNOWN
     return replace(kernel, outputs=function.outputs)
 

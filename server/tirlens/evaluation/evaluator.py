@@ -14,12 +14,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from tirlens.evaluation import calls
+from tirlens.evaluation.constraints import fact
 from tirlens.evaluation.control_flow import ENDS, LimitError
 from tirlens.evaluation.expressions import VALUE
 from tirlens.evaluation.machine import MAX_DEPTH, Machine
 from tirlens.evaluation.modules import Modules
 from tirlens.evaluation.statements import EXECUTE
-from tirlens.evaluation.values import UNKNOWN, Frame, Goal, ModuleScope, Value
+from tirlens.evaluation.values import (
+    UNKNOWN,
+    Frame,
+    Goal,
+    LibraryResult,
+    ModuleScope,
+    Unknown,
+    Value,
+)
 
 _STEPS = 200_000
 
@@ -59,7 +68,10 @@ class Evaluator(Machine):
         self.depth += 1
         self._modules.work += 1
         try:
-            return evaluate(self, node, frame)
+            value = evaluate(self, node, frame)
+            if frame.facts and isinstance(value, Unknown) and not isinstance(value, LibraryResult):
+                return fact(frame, node)
+            return value
         except (LimitError, *ENDS, RecursionError):
             raise
         except Exception:

@@ -77,15 +77,15 @@ class Renderer:
         words += [f"{key}={self._argument(key, item, nodes)}" for key, item in call.named.items()]
         return f"{self._callee(name, call)}({', '.join(words)}){self._inner(call)}"
 
-    def given(self, call: GoalCall) -> dict[str, str]:
+    def arguments(self, call: GoalCall) -> dict[str, str]:
         """The arguments of a call that can be written, by parameter, with those by default."""
         nodes = self._nodes(call.site, call)
         places = [item.arg for item in (*call.node.args.posonlyargs, *call.node.args.args)]
         names = {**dict(enumerate(places)), **{name: name for name in call.named}}
         written = {names[key]: ast.unparse(node) for key, node in nodes.items() if key in names}
-        return {**self.known(call.defaults), **written, **self.known(call.arguments)}
+        return {**self.texts(call.defaults), **written, **self.texts(call.arguments)}
 
-    def known(self, values: Mapping[str, Value]) -> dict[str, str]:
+    def texts(self, values: Mapping[str, Value]) -> dict[str, str]:
         """Those of some values that can be written, as source text."""
         out: dict[str, str] = {}
         for name, value in values.items():
@@ -168,9 +168,11 @@ class Renderer:
         return ", ".join(filter(None, (self._list(positional), self.keywords(named))))
 
     def _inner(self, call: GoalCall) -> str:
-        """The call of what a factory of factories returns; none if it gets arrays."""
+        """The call of what a factory of factories returns; none of a kernel, which gets arrays."""
         positional, named = call.inner or ([], {})
         if any(isinstance(item, Tensor) for item in (*positional, *named.values())):
+            return ""
+        if call.inner is not None and isinstance(call.made(), Function):
             return ""
         try:
             words = self._arguments(positional, named)

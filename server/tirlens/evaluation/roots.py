@@ -61,7 +61,7 @@ def run_programs(evaluator: Evaluator, scope: ModuleScope, names: Mapping[str, i
             names_before = dict(scope.frame.names)
             _run(evaluator, lambda: evaluator.run_module(scope))
             scope.frame.names.update(names_before)
-        for function in list(_uncalled(evaluator, scope))[:_MAX_UNCALLED]:
+        for function in list(_remaining_functions(evaluator, scope))[:_MAX_UNCALLED]:
             evaluator.begin("code")
             _run(evaluator, lambda: _call(evaluator, function))  # noqa: B023
     except LimitError:
@@ -111,7 +111,7 @@ def _arguments(given: Value) -> tuple[list[Value], dict[str, Value]]:
     return (list(given), {}) if isinstance(given, (list, tuple)) else ([], {})
 
 
-def _uncalled(evaluator: Evaluator, scope: ModuleScope) -> Iterator[Function]:
+def _remaining_functions(evaluator: Evaluator, scope: ModuleScope) -> Iterator[Function]:
     """The functions that use a goal of which no call is known.
 
     Of those inside another function, they are those that have not been executed.

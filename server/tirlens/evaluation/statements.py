@@ -13,6 +13,7 @@ from typing import Any, cast
 from tirlens.evaluation import expressions, library, library_functions
 from tirlens.evaluation.assignment import assign
 from tirlens.evaluation.calls import call_function, class_attribute
+from tirlens.evaluation.constraints import suppose
 from tirlens.evaluation.control_flow import (
     ENDS,
     BreakError,
@@ -73,8 +74,11 @@ def _return(machine: Machine, node: ast.Return, frame: Frame) -> None:
 
 
 def _assert(machine: Machine, node: ast.Assert, frame: Frame) -> None:
-    if truth(machine.value(node.test, frame)) is False:
+    known = truth(machine.value(node.test, frame))
+    if known is False:
         raise RaisedError
+    if known is None:
+        suppose(machine, node.test, True, frame)
 
 
 def _raise(machine: Machine, node: ast.Raise, frame: Frame) -> None:
@@ -102,6 +106,8 @@ def _if(machine: Machine, node: ast.If, frame: Frame) -> None:
         machine.block(taken, frame)
         return
     _either(machine, [node.body, node.orelse], frame)
+    if isinstance(node.body[-1], ast.Raise) and not node.orelse:
+        suppose(machine, node.test, False, frame)
 
 
 def _either(machine: Machine, bodies: Sequence[Sequence[ast.stmt]], frame: Frame) -> None:

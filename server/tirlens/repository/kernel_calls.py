@@ -64,7 +64,9 @@ def _with_calls(kernel: KernelSource, search: Search, root: Path) -> KernelSourc
         )
         for call in search.calls
     ]
-    return replace(kernel, candidates=(*calls, *_own(kernel)), hints=search.values)
+    return replace(
+        kernel, candidates=(*calls, *_own(kernel)), hints={**search.values, **kernel.hints}
+    )
 
 
 def searched_kernels(source: SourceFile) -> frozenset[str]:
@@ -93,7 +95,11 @@ def merge_calls(source: SourceFile, found: SourceFile) -> SourceFile:
         repository_calls, hints = calls.get(kernel.name, ([], {}))
         if _takes_calls(kernel) and (repository_calls or hints):
             kernels.append(
-                replace(kernel, candidates=(*repository_calls, *_own(kernel)), hints=hints)
+                replace(
+                    kernel,
+                    candidates=(*repository_calls, *_own(kernel)),
+                    hints={**hints, **kernel.hints},
+                )
             )
         else:
             kernels.append(kernel)

@@ -143,6 +143,7 @@ class Assembler:
             dimensions=dimension_names(shapes),
             required=_required_parameters(found),
             candidates=candidates,
+            hints=self._calls.hints(found),
             directives=tuple(item for _, item in sorted(attached.directives, key=_rank)),
             local_to=local,
             prelude=tuple(map(self._text.span, prelude(found))) if local else (),

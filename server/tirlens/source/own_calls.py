@@ -46,6 +46,7 @@ class OwnCalls:
         self._text = text
         self._names = names
         self._goals: dict[ast.AST, Goal] = {}
+        self._searches: dict[Found, Search] = {}
         for item in found:
             function = _goal(item)
             if function is not None:
@@ -84,8 +85,20 @@ class OwnCalls:
             yield CallCandidate(f"{name}()", "module-level", span)
         yield from self._tables.calls(found)
 
+    def hints(self, found: Found) -> Mapping[str, tuple[str, ...]]:
+        """The values that calls with unknown arguments give, for a kernel without other calls."""
+        if found.style not in ("factory", "eager"):
+            return {}
+        search = self.search(found)
+        return {} if search.calls else search.values
+
     def search(self, found: Found) -> Search:
         """The calls of a kernel, or of the function around it, and the values they give."""
+        if found not in self._searches:
+            self._searches[found] = self._search(found)
+        return self._searches[found]
+
+    def _search(self, found: Found) -> Search:
         function = _goal(found)
         if function is None:
             return Search()
@@ -102,8 +115,8 @@ class OwnCalls:
         if found.local_to is None:
             return self._renderer.written_call(found.name, call)
         if not _is_called(found):
-            return f"{found.local_to}({_keywords(self._renderer.given(call))})"
-        around = _keywords(self._renderer.known(call.around))
+            return f"{found.local_to}({_keywords(self._renderer.arguments(call))})"
+        around = _keywords(self._renderer.texts(call.around))
         inner = self._renderer.written_call(found.owner.name, call)
         return f"{found.local_to}({around}).{inner}"
 

@@ -51,8 +51,8 @@ class KernelSource:
     change makes an analysis stale, `insertion_line` where a directive would be inserted.
     `required` are the parameters that a call must give, `sizes` those on which the shapes of the
     arrays depend, with their defaults, and `dimensions` the names of the dimensions of arrays.
-    `hints` are values that
-    incomplete calls in the repository give to parameters, as expressions.  `local_to`, `prelude`
+    `hints` are values that incomplete calls in the file and its repository give to parameters, as
+    expressions.  `local_to`, `prelude`
     and `definition` are as in `KernelRequest`.  `alternatives` are the inner functions of a factory
     that has several: each call returns some of them.  Only the execution shows whether a statement
     yields a kernel that is not `is_certain`.

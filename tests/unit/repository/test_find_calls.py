@@ -575,7 +575,7 @@ CASES = {
         },
         ("scale(n=512)", "scale(n=96)", "scale(n=8192)"),
     ),
-    "a call whose result is called, and an equal one that is not": Case(
+    "a kernel that is called with numbers, and an equal one that is not": Case(
         {
             "program.py": """
             from package.kernel import scale
@@ -583,7 +583,7 @@ CASES = {
             scale(4096)(64, threads=256)
             """
         },
-        ("scale(n=4096)(64, threads=256)",),
+        ("scale(n=4096)",),
     ),
     "arrays that kernels return": Case(
         {
@@ -978,6 +978,7 @@ def rows(m, n):
     text = """
     import sys
     from package.kernel import rows
+    rows(64, 32)
     rows(64, 32)(2, threads=128)
     rows(32, 16)(len(sys.argv), 128)
     """
@@ -986,6 +987,10 @@ def rows(m, n):
     index.refresh()
     found = find_calls(index, [Target("package/kernel.py", "rows")])
     (search,) = found.values()
+    assert [call.expression for call in search.calls] == [
+        "rows(m=64, n=32)(2, threads=128)",
+        "rows(m=32, n=16)",
+    ]
     assert search.values == {
         "m": ("64", "32"),
         "n": ("32", "16"),

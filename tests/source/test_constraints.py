@@ -1,0 +1,94 @@
+"""What assertions and checks of a wrapper say of the arguments of a kernel."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from tirlens import source
+
+KERNEL = """
+import tilelang
+import tilelang.language as T
+
+@tilelang.jit(out_idx=[1])
+def gather(heads, dim, tail, topk):
+    @T.prim_func
+    def main(Q: T.Tensor((heads, dim + tail), "bfloat16"), O: T.Tensor((heads, dim), "bfloat16")):
+        with T.Kernel(heads, threads=128) as i:
+            O[i, 0] = Q[i, 0]
+    return main
+
+def interface(q, indices, d_v=512):
+"""
+# The text of the wrapper, and the values that it gives to parameters.
+CASES = {
+    "an assertion of a size that is unpacked": (
+        """
+        n, heads, both = q.shape
+        assert both == 576, "you should assign dim otherwise"
+        dim = d_v
+        tail = both - dim
+        return gather(heads, dim, tail, indices.shape[-1])(q)
+        """,
+        {"dim": ("512",), "tail": ("64",)},
+    ),
+    "an assertion of a dimension": (
+        """
+        assert q.is_contiguous() and q.shape[-1] == 576
+        return gather(q.shape[1], d_v, q.shape[-1] - d_v, indices.shape[-1])(q)
+        """,
+        {"dim": ("512",), "tail": ("64",)},
+    ),
+    "a check that raises": (
+        """
+        heads = q.shape[1]
+        if heads != 128:
+            raise ValueError(heads)
+        return gather(heads, d_v, q.shape[-1] - d_v, indices.shape[-1])(q)
+        """,
+        {"heads": ("128",), "dim": ("512",)},
+    ),
+    "an equation": (
+        """
+        tail = q.shape[-1]
+        assert d_v + tail == 576
+        return gather(q.shape[1], d_v, tail, indices.shape[-1])(q)
+        """,
+        {"dim": ("512",), "tail": ("64",)},
+    ),
+    "a comparison of shapes": (
+        """
+        n, heads, both = q.shape
+        assert (heads, both) == (64, 576)
+        return gather(heads, d_v, both - d_v, indices.shape[-1])(q)
+        """,
+        {"heads": ("64",), "dim": ("512",), "tail": ("64",)},
+    ),
+    "what a later assignment replaces": (
+        """
+        tail = q.shape[-1]
+        assert tail == 576
+        tail = indices.shape[0]
+        return gather(q.shape[1], d_v, tail, indices.shape[-1])(q)
+        """,
+        {"dim": ("512",)},
+    ),
+    "an assertion of one of several values": (
+        """
+        tail = q.shape[-1]
+        assert tail == 64 or tail == 128
+        return gather(q.shape[1], d_v, tail, indices.shape[-1])(q)
+        """,
+        {"dim": ("512",)},
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "values"), CASES.values(), ids=CASES)
+def test_the_values_that_a_wrapper_gives(body: str, values: dict[str, tuple[str, ...]]) -> None:
+    text = KERNEL + textwrap.indent(textwrap.dedent(body), "    ")
+    (kernel,) = source.read(text).kernels
+    assert kernel.candidates == ()
+    assert kernel.hints == values

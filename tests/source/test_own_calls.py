@@ -1,0 +1,144 @@
+"""The calls of a kernel in its own file, by what its text executes."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from tirlens import source
+
+FACTORY = """
+import torch
+import torch.nn as nn
+import tilelang
+import tilelang.language as T
+
+@tilelang.jit(out_idx=[1])
+def scale(H, S, block=128):
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def main(A: T.Tensor((n, H, S), "float32"), B: T.Tensor((n, H, S), "float32")):
+        with T.Kernel(n, H, threads=128) as (bx, by):
+            B[bx, by, 0] = A[bx, by, 0]
+    return main
+"""
+# The text after the factory, and the first call with the sizes of its dynamic dimensions.
+CASES = {
+    "a branch that the size decides": (
+        """
+        def run(q):
+            N, H, S = q.shape
+            kernel = scale(H // 2, S) if H == 128 else scale(H, S)
+            return kernel(q)
+
+        if __name__ == "__main__":
+            run(torch.randn((3, 64, 4096), device="cuda"))
+        """,
+        "scale(64, 4096)",
+        {"n": 3},
+    ),
+    "a branch that the program does not take, of the only call": (
+        """
+        def main(size=64, is_fast=False):
+            if is_fast:
+                return scale(size, 32)
+
+        main()
+        """,
+        "scale(64, 32)",
+        {},
+    ),
+    "a model in the form of KernelBench": (
+        """
+        class ModelNew(nn.Module):
+            def __init__(self, heads):
+                super().__init__()
+                self.heads = heads
+                self._cache = {}
+
+            def forward(self, x):
+                flat = x.view(-1, self.heads, x.shape[-1])
+                key = tuple(flat.shape)
+                if key not in self._cache:
+                    self._cache[key] = scale(flat.shape[1], flat.shape[2])
+                return self._cache[key](flat)
+
+        def get_inputs():
+            return [torch.randn(2, 4, 8, 256)]
+
+        def get_init_inputs():
+            return [8]
+        """,
+        "scale(8, 256)",
+        {"n": 8},
+    ),
+    "a function that nothing calls, with its defaults": (
+        "def bfloat(q, heads=16):\n    return scale(heads, 512)(q)\n",
+        "scale(16, 512)",
+        {},
+    ),
+    "a benchmark goes before a test, and the main guard before a test": (
+        """
+        def test_small():
+            scale(1, 2)
+
+        def bench():
+            scale(3, 4)
+
+        if __name__ == "__main__":
+            scale(5, 6)
+        """,
+        "scale(3, 4)",
+        {},
+    ),
+    "a lambda in a table that nothing reads": (
+        "CASES = [dict(build=lambda: scale(7, 8))]\n",
+        "scale(7, 8)",
+        {},
+    ),
+    "what a function of the framework returns stays its call": (
+        """
+        from tilelang.utils import determine_size
+
+        def main():
+            size = determine_size(4)
+            scale(size, 8)
+
+        main()
+        """,
+        "scale(determine_size(4), 8)",
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "call", "sizes"), CASES.values(), ids=CASES)
+def test_the_most_typical_call(text: str, call: str, sizes: dict[str, int]) -> None:
+    (kernel,) = source.read(FACTORY + textwrap.dedent(text)).kernels
+    first = kernel.candidates[0]
+    assert (first.source, first.expression, first.bindings) == ("call-site", call, sizes)
+
+
+def test_two_factories_of_one_name_in_two_functions_are_two_kernels() -> None:
+    inside = FACTORY.partition("@tilelang")[2].strip()
+    factory = textwrap.indent("@tilelang" + inside, "    ")
+    text = f"""
+import tilelang
+import tilelang.language as T
+
+def test_small(width=128):
+{factory}
+    scale(256, width)
+
+class TestLarge:
+    def test_large(self):
+{textwrap.indent(factory, "    ")}
+        scale(1024, 512, block=64)
+"""
+    kernels = source.read(text).kernels
+    assert [(kernel.local_to, kernel.candidates[0].expression) for kernel in kernels] == [
+        ("test_small", "test_small(width=128).scale(256, 128)"),
+        ("TestLarge.test_large", "TestLarge.test_large().scale(1024, 512, block=64)"),
+    ]
