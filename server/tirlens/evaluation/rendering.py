@@ -9,6 +9,7 @@ import ast
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import cast
 
 from tirlens.evaluation.function_text import lambda_text
 from tirlens.evaluation.machine import Machine
@@ -27,6 +28,7 @@ from tirlens.evaluation.values import (
     ModuleScope,
     Value,
 )
+from tirlens.syntax_trees import FunctionNode, parameter_defaults
 
 _MAX_BITS = 256
 # An expression of these, with names of the module alone, has a value in the executed module.
@@ -72,6 +74,13 @@ class Renderer:
         Raises:
             UnknownValueError: an argument is not known.
         """
+        spec = call.node.args
+        places = [item.arg for item in (*spec.posonlyargs, *spec.args)]
+        skipped = 1 if call.self_ is not None else 0
+        given = {*places[: len(call.positional) + skipped], *call.named}
+        absent = call.missing - given - set(parameter_defaults(cast("FunctionNode", call.node)))
+        if absent:
+            raise UnknownValueError(", ".join(sorted(absent)))
         nodes = self._nodes(call.site, call)
         words = [self._argument(n, item, nodes) for n, item in enumerate(call.positional)]
         words += [f"{key}={self._argument(key, item, nodes)}" for key, item in call.named.items()]
