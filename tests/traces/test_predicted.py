@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 
 from support.kernels import gemm, scale
+from tirlens.captured.order import LaunchOrder, OrderedLaunch, Repeat
 from tirlens.cli import main
 from tirlens.hardware import load
 from tirlens.measured.performance.predicted import predicted_rows
+from tirlens.measured.performance.predicted_order import ordered_operations
 from tirlens.measured.performance.rates import BOUND_FRACTION
+from tirlens.measured.timeline import step_of
 from tirlens.model import analyze
 from tirlens.model.report import KernelReport
 
@@ -113,3 +116,25 @@ def test_the_command(
     capsys.readouterr()
     assert main([*options, "--format", "csv"]) == 0
     assert capsys.readouterr().out == table.read_text()
+
+
+def test_captured_launches_have_a_timeline() -> None:
+    kernel = report(gemm(512, 512, 512), launches=5)
+    launch_s = next(entry.time_s for entry in kernel.loops if entry.kind == "launch")
+    assert kernel.time_s is not None and launch_s
+    inner = OrderedLaunch(("gemm",))
+    first = replace(inner, graph="begin")
+    order = LaunchOrder(
+        (inner, OrderedLaunch(None, "torch.matmul"), first, replace(inner, graph="inside")),
+        (0, 1, 0, Repeat(2, (2, 3))),
+    )
+    pairs = list(
+        ordered_operations(order, lambda one: kernel if one.call else None, "", "captured.json")
+    )
+    step = step_of((one for one, _ in pairs), (least_s for _, least_s in pairs))
+    assert (step.clock, step.executions, step.untimed, step.unknown_gaps) == ("order", 6, 1, 1)
+    assert step.idle_s == pytest.approx(4 * launch_s)
+    # Inside of each of the two replays; the gap between them is the stream's.
+    assert step.devices[0].graph_gap_s == pytest.approx(2 * launch_s)
+    assert step.wall_s == pytest.approx(6 * kernel.time_s - 2 * launch_s)
+    assert step.kernels[0].reachable_s == pytest.approx(6 * (kernel.roofline_time_s or 0))

@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
+from tirlens.captured.order import MOST_ORDERS, LaunchOrder, order_json, order_of
 from tirlens.captured.sections import SectionLaunches, add_launches
 from tirlens.file_reader import FileRefusedError, read_bytes
 
@@ -92,6 +93,8 @@ class Capture:
         The names of the sections and marks of the program, in the order of their first begins.
     other_sections
         The executions in sections of the operations in `others`.
+    orders
+        The order of the launches of each process of which it is known.
     """
 
     device: str
@@ -102,6 +105,7 @@ class Capture:
     other_sections: Mapping[str, tuple[SectionLaunches, ...]] = field(
         default_factory=dict[str, tuple[SectionLaunches, ...]]
     )
+    orders: tuple[LaunchOrder, ...] = ()
 
 
 def merge(captures: Iterable[Capture]) -> Capture:
@@ -141,6 +145,7 @@ def merge(captures: Iterable[Capture]) -> Capture:
             for name in ordered
             if (sections := add_launches(one.other_sections.get(name, ()) for one in given))
         },
+        tuple(order for capture in given for order in capture.orders)[:MOST_ORDERS],
     )
 
 
@@ -172,8 +177,17 @@ def to_text(capture: Capture) -> str:
         f' "device": {json.dumps(capture.device)},\n'
         f' "commands": {json.dumps(list(capture.commands), ensure_ascii=False)},\n'
         f' "others": {json.dumps(dict(capture.others), ensure_ascii=False)},\n'
-        f'{marked} "kernels": [\n{body}]}}\n'
+        f'{marked}{_orders_text(capture)} "kernels": [\n{body}]}}\n'
     )
+
+
+def _orders_text(capture: Capture) -> str:
+    if not capture.orders:
+        return ""
+    numbers = {call.identity: number for number, call in enumerate(capture.calls)}
+    orders = (_line(order_json(order, numbers.__getitem__)) for order in capture.orders)
+    lines = ",\n".join(f"  {order}" for order in orders)
+    return f' "orders": [\n{lines}],\n'
 
 
 def _line(value: Any) -> str:
@@ -238,9 +252,10 @@ def _capture(data: Any) -> Capture:
     other_sections = {
         _text(name): _sections(parts) for name, parts in known.get("other_sections", {}).items()
     }
-    return merge(
-        [Capture(_text(known["device"]), commands, calls, others, sections, other_sections)]
-    )
+    identities = [call.identity for call in calls]
+    orders = tuple(order_of(order, identities) for order in known.get("orders", ()))
+    device = _text(known["device"])
+    return merge([Capture(device, commands, calls, others, sections, other_sections, orders)])
 
 
 def _sections(parts: Any) -> tuple[SectionLaunches, ...]:

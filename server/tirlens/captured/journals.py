@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tirlens.captured.file_format import Capture, CapturedCall, merge
+from tirlens.captured.order import GraphPlace, LaunchOrder, OrderedLaunch, OrderFolder
 from tirlens.captured.sections import SectionLaunches, add_launches
 from tirlens.file_reader import read_text
 
@@ -31,6 +32,8 @@ class Recorded:
         The names of those that launched none.
     skipped
         What was not run: kernels of other libraries.
+    unordered
+        The processes whose launches repeat too seldom for their order to be kept.
     """
 
     capture: Capture
@@ -38,6 +41,7 @@ class Recorded:
     cases: int = 0
     without_launch: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    unordered: int = 0
 
     @property
     def launches(self) -> int:
@@ -45,36 +49,45 @@ class Recorded:
         return sum(call.launches for call in self.capture.calls)
 
 
-def read_journals(folder: Path, device: str, command: str) -> Recorded:
-    """What all journals in `folder` say of a run of `command` that saw `device`."""
+def read_journals(folder: Path, device: str, command: str, with_order: bool = True) -> Recorded:
+    """What all journals in `folder` say of a run of `command` that saw `device`.
+
+    Without `with_order`, which takes the longest, no order of the launches is kept.
+    """
     parts: list[Capture] = []
     cases: dict[str, bool] = {}
     skipped: dict[str, None] = {}
     paths = sorted(path for path in folder.iterdir() if path.is_file())
     for path in paths:
-        process = _Process()
+        process = _Process(OrderFolder() if with_order else None)
         for kind, content in _lines(path):
             process.read(kind, content, cases, skipped)
         parts.append(process.capture(device))
+    # The names of the files are by chance.
+    parts.sort(key=lambda part: [(-len(order), repr(order)) for order in part.orders])
     return Recorded(
         replace(merge(parts), device=device, commands=(command,)),
         len(paths),
         len(cases),
         tuple(name for name, launched in cases.items() if not launched),
         tuple(sorted(skipped)),
+        sum(1 for part in parts if not part.orders and part.calls),
     )
 
 
 class _Process:
     """What one process has recorded."""
 
-    def __init__(self) -> None:
+    def __init__(self, order: OrderFolder | None) -> None:
         self._launches: list[dict[str, Any]] = []
         self._operations: list[str] = []
         self._sections: dict[str, None] = {}
         self._now: tuple[tuple[str, ...], str] = ((), "")
         self._counts: Counter[tuple[int, tuple[str, ...], str]] = Counter()
         self._other_counts: Counter[tuple[str, tuple[str, ...], str]] = Counter()
+        self._identities: list[tuple[Any, ...]] = []
+        self._graph: GraphPlace = ""
+        self._order = order
 
     def read(
         self, kind: str, content: str, cases: dict[str, bool], skipped: dict[str, None]
@@ -82,12 +95,17 @@ class _Process:
         """Read a line."""
         if kind == "":
             self._counts[(int(content), *self._now)] += 1
+            self._add(self._identities[int(content)])
         elif kind == "L":
             self._launches.append(json.loads(content))
+            self._identities.append(_call(self._launches[-1], ()).identity)
         elif kind == "O":
             self._operations.append(json.loads(content)["operation"])
         elif kind == "o":
             self._other_counts[(self._operations[int(content)], *self._now)] += 1
+            self._add(None, self._operations[int(content)])
+        elif kind == "G":
+            self._graph = "begin" if json.loads(content)["replays"] else ""
         elif kind == "M":
             self._sections[json.loads(content)["section"]] = None
         elif kind == "@":
@@ -100,10 +118,20 @@ class _Process:
         elif kind == "S":
             skipped[json.loads(content)["what"]] = None
 
+    def _add(self, call: tuple[Any, ...] | None, operation: str = "") -> None:
+        if self._order is None:
+            return
+        self._order.add(OrderedLaunch(call, operation, *self._now, self._graph))
+        if self._graph:
+            self._graph = "inside"
+
     def capture(self, device: str) -> Capture:
         """The calls and operations with their counts."""
         launches = _by_first(self._counts)
         others = _by_first(self._other_counts)
+        order: LaunchOrder | None = None
+        if self._order is not None and launches:
+            order = self._order.order()
         return Capture(
             device,
             (),
@@ -114,6 +142,7 @@ class _Process:
             {name: sum(one.launches for one in parts) for name, parts in others.items()},
             tuple(self._sections),
             {name: sections for name, parts in others.items() if (sections := _sections(parts))},
+            () if order is None else (order,),
         )
 
 

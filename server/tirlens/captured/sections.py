@@ -84,6 +84,10 @@ def choose_launches(capture: Capture, choice: SectionChoice) -> Capture:
         capture,
         calls=tuple(calls),
         others={name: count for name, count in others.items() if count},
+        orders=tuple(
+            order.chosen(lambda launch: is_chosen(launch.path, launch.since))
+            for order in capture.orders
+        ),
     )
 
 

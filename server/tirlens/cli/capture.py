@@ -204,7 +204,7 @@ def _signals_for_program(process: subprocess.Popen[bytes]) -> Generator[None, No
 
 
 def _progress(journals: Path) -> str:
-    recorded = read_journals(journals, "", "")
+    recorded = read_journals(journals, "", "", with_order=False)
     cases = f", {recorded.cases:,} cases" if recorded.cases else ""
     return f"{_count(recorded)}{cases}"
 
@@ -253,6 +253,8 @@ def _print_summary(recorded: Recorded, status: int) -> None:
             unwritten[f"{call.file}: {call.function}: {call.problem}"] += call.launches
     for text, launches in unwritten.most_common(_MAX_NAMES):
         print_note(f"arguments that cannot be written: {text} ({launches:,} launches)")
+    if recorded.unordered:
+        print_note("the launches repeat too seldom for their order to be kept: no timeline")
     if recorded.skipped:
         print_note(f"not run: {_join_names(recorded.skipped)}")
 

@@ -84,22 +84,7 @@ def _print_sections(path: Path, capture: Capture) -> None:
 def other_operations(arguments: argparse.Namespace) -> dict[str, int]:
     """What the capture files of a command have and its kernels do not: the operations of other
     libraries, and the launches whose arguments or configurations are not known, by name."""
-    if not arguments.by_launches:
-        return {}
-    paths = arguments.captures
-    if paths is None:
-        named = (Path(name) for name in arguments.files)
-        paths = dict.fromkeys(
-            file
-            for path in named
-            for file in capture_files_above(path / "k.py" if path.is_dir() else path)
-        )
-    captures: list[Capture] = []
-    for path in paths:
-        # One that cannot be read has been reported.
-        with contextlib.suppress(CaptureError, SectionError):
-            captures.append(choose_launches(read(path), section_choice(arguments)))
-    whole = merge(captures)
+    whole = merge(capture for _, capture in chosen_captures(arguments))
     found = Counter(whole.others)
     for call in whole.calls:
         if call.configurations > 1:
@@ -109,6 +94,26 @@ def other_operations(arguments: argparse.Namespace) -> dict[str, int]:
         elif call.call is None:
             found[f"{call.function} (arguments not known)"] += call.launches
     return dict(found)
+
+
+def chosen_captures(arguments: argparse.Namespace) -> list[tuple[Path, Capture]]:
+    """The capture files of a command with the launches of the sections that it asks for."""
+    if not arguments.by_launches:
+        return []
+    paths = arguments.captures
+    if paths is None:
+        named = (Path(name) for name in arguments.files)
+        paths = dict.fromkeys(
+            file
+            for path in named
+            for file in capture_files_above(path / "k.py" if path.is_dir() else path)
+        )
+    captures: list[tuple[Path, Capture]] = []
+    for path in paths:
+        # One that cannot be read has been reported.
+        with contextlib.suppress(CaptureError, SectionError):
+            captures.append((path, choose_launches(read(path), section_choice(arguments))))
+    return captures
 
 
 def _is_capture(path: Path) -> bool:

@@ -9,6 +9,7 @@ A line is a letter and JSON, or the number of a launch that a line before it des
 ``M {...}``  a section or mark of the program has begun for the first time, with its name;
 ``@ {...}``  the sections of the launches and operations that follow, and the section or mark that
              has begun for the first time last;
+``G {...}``  the launches that follow are those of one replay of a graph, or no longer are;
 ``C {...}``  a case of a test program, with its outcome and whether it launched a kernel;
 ``S {...}``  a kernel of another library that was skipped, or a call that was not recorded.
 
@@ -145,8 +146,10 @@ class Journal:
         """Record the launches of a graph, in the sections of its replay."""
         with self._lock:
             self._write_sections()
+            self._write('G {"replays": true}')
             for line in launches:
                 self._write(line)
+            self._write('G {"replays": false}')
 
     def _write(self, line: str) -> None:
         with self._lock:

@@ -110,12 +110,13 @@ def _gap_lines(step: Step) -> list[str]:
             lines.append(f"{name}{labels.seconds(device.idle_s)} idle, {', '.join(causes)}")
     longest = [(gap, device) for device in step.devices for gap in device.longest]
     longest.sort(key=lambda item: -item[0].length_s)
-    for gap, _ in longest[:_MOST_GAPS]:
+    gaps: dict[str, None] = {}
+    for gap, _ in longest:
         before, after = (
             short_name(step.kernels[number].name)[:60] for number in (gap.before, gap.after)
         )
-        lines.append(f"gap of {labels.seconds(gap.length_s)} after {before}, before {after}")
-    return lines
+        gaps[f"gap of {labels.seconds(gap.length_s)} after {before}, before {after}"] = None
+    return [*lines, *list(gaps)[:_MOST_GAPS]]
 
 
 def data(step: Step, arguments: argparse.Namespace) -> dict[str, Any]:

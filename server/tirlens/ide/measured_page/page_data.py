@@ -42,6 +42,8 @@ class MeasuredView:
         The name of the trace; of two runs, both.
     source
         What the step is from.
+    timeline_note
+        What the timeline is, where operations have no times of begin.
     without_timeline
         Why there is no timeline, where there is none.
     tiles
@@ -73,6 +75,10 @@ class MeasuredView:
     without_timeline: str = (
         "The trace sums executions or has no times of begin: there is no timeline."
     )
+    timeline_note: str = (
+        "The trace has no times of begin: the operations stand one after the other in the order"
+        " of its rows, with the gaps that it states."
+    )
     tiles: Sequence[list[str]] = ()
 
 
@@ -90,7 +96,7 @@ def measured_page_data(view: MeasuredView) -> dict[str, Any]:
         "categories": category_rows(step),
         "stacks": [data for stack in stacks if (data := stack_data(stack)) is not None],
         "changes": None,
-        "timeline": timeline_data(step),
+        "timeline": timeline_data(step, view.timeline_note),
         "roofline": None
         if view.device is None
         else {"device": view.device.name, "chart": roofline_data(view.points, view.device)},

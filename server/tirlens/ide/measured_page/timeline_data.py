@@ -34,12 +34,13 @@ class _Segment:
     count: int
 
 
-def timeline_data(step: Step) -> dict[str, Any] | None:
+def timeline_data(step: Step, order_note: str = "") -> dict[str, Any] | None:
     """The JSON of the lanes; None for a trace without a timeline.
 
     Times are whole nanoseconds.  The segments of a lane are one list of ``delta, length, kernel``:
     the time from the begin of the segment before, its length, and the number of its kernel, or
     ``-1 - n`` for several operations, mostly of category `n`, whose number is in ``counts``.
+    `order_note` is what the timeline is where operations have no times of begin.
     """
     if not step.lanes:
         return None
@@ -72,7 +73,7 @@ def timeline_data(step: Step) -> dict[str, Any] | None:
             for device, found in devices.items()
         ],
         "overview": _overview(step, length_s),
-        "note": _note(step, kept, shortest_s),
+        "note": _note(step, kept, shortest_s, order_note),
     }
 
 
@@ -82,13 +83,10 @@ def _device_name(device: str | None) -> str:
     return f"device {displayed_name(device)}" if device.isdigit() else displayed_name(device)
 
 
-def _note(step: Step, kept: Sequence[Lane], shortest_s: float) -> str:
+def _note(step: Step, kept: Sequence[Lane], shortest_s: float, order_note: str) -> str:
     notes: list[str] = []
     if step.clock == "order":
-        notes.append(
-            "The trace has no times of begin: the operations stand one after the other in the order"
-            " of its rows, with the gaps that it states."
-        )
+        notes.append(order_note)
     if shortest_s:
         notes.append(
             f"Operations shorter than {labels.seconds(shortest_s)} are drawn together with their"

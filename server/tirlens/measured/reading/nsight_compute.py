@@ -174,8 +174,8 @@ class Profile:
             executions=times,
             min_s=self.min_s,
             max_s=self.max_s,
-            grid=self.grid or self._dimensions("launch__grid_dim"),
-            block=self.block or self._dimensions("launch__block_dim"),
+            grid=_launched(self.grid) or self._dimensions("launch__grid_dim"),
+            block=_launched(self.block) or self._dimensions("launch__block_dim"),
             shared_bytes=self._shared_bytes(),
             registers=self._count("launch__registers_per_thread"),
             dram_bytes=_sum(dram_bytes, times),
@@ -199,8 +199,8 @@ class Profile:
         return None if value is None or value != int(value) or value < 0 else int(value)
 
     def _dimensions(self, name: str) -> tuple[int, int, int] | None:
-        x, y, z = (self._count(f"{name}_{axis}") for axis in "xyz")
-        return None if x is None or y is None or z is None else (x, y, z)
+        x, y, z = (self._count(f"{name}_{axis}") or 0 for axis in "xyz")
+        return _launched((x, y, z))
 
     def _shared_bytes(self) -> int | None:
         static = self._count("launch__shared_mem_per_block_static")
@@ -249,6 +249,11 @@ class Profile:
             if rate is not None and clock_hz is not None and time_s is not None:
                 return rate * clock_hz * time_s
         return None
+
+
+def _launched(sizes: tuple[int, int, int] | None) -> tuple[int, int, int] | None:
+    """The sizes of a grid or a block, none of which is 0."""
+    return sizes if sizes and all(sizes) else None
 
 
 def _sum(value: float | None, times: int) -> int | None:
