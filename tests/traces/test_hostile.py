@@ -295,9 +295,9 @@ import resource, sys
 from pathlib import Path
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-from tirlens.measured.reader import find_reader
+from tirlens.measured.reading.reader import find_reader
 from tirlens.measured.records import Operation
-from tirlens.measured.trace_file import TraceError, open_trace
+from tirlens.measured.reading.trace_file import TraceError, open_trace
 operations = others = 0
 try:
     trace = open_trace(Path(sys.argv[1]))

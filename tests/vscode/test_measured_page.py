@@ -88,7 +88,7 @@ def document() -> str:
             "decode.pt.trace.json",
             "decode.pt.trace.json, a trace, NVIDIA H100",
             step,
-            [operation_table(rows)],
+            tables=[operation_table(rows)],
             points=points,
             device=load("h100-sxm"),
             notes=["decode.pt.trace.json:17: 'x' is no number"],
