@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from tirlens.measured.reading.csv_rows import csv_rows, fields_of
@@ -26,6 +27,8 @@ from tirlens.measured.records import (
 )
 
 _NS = 1e-9
+# An hour.
+_PLAIN_NS = 3_600_000_000_000
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
 # The symbol of a kernel's descriptor, as rocprof before version 3 names kernels.
 _DESCRIPTOR = re.compile(r"( \[clone \.kd\]|\.kd)$")
@@ -49,19 +52,34 @@ _KNOWN_COLUMNS = """
 _KNOWN = frozenset(_KNOWN_COLUMNS.split())
 
 _Row: TypeAlias = Mapping[str, str]
+_RecordOf: TypeAlias = Callable[[list[str], Position], Record]
+"""What the fields of a row, as many as there are columns, say."""
 
 
 @dataclass(frozen=True)
 class _Table:
-    """A kind of file: its name, the columns that it has, and what one row says."""
+    """A kind of file: its name, the columns that it has, and for the columns and names of a header
+    what one row says."""
 
     name: str
     columns: frozenset[str]
-    record: Callable[[_Row, Position], Record]
+    record_of: Callable[[list[str], list[str]], _RecordOf]
 
     @staticmethod
     def of(name: str, columns: str, record: Callable[[_Row, Position], Record]) -> _Table:
-        return _Table(name, frozenset(columns.split()), record)
+        """A kind of file of which a row is read by the names of its columns."""
+
+        def record_of(columns: list[str], _: list[str]) -> _RecordOf:
+            return lambda fields, position: record(
+                dict(zip(columns, fields, strict=True)), position
+            )
+
+        return _Table(name, frozenset(columns.split()), record_of)
+
+    @staticmethod
+    def of_executions(name: str, columns: str) -> _Table:
+        """A kind of file with an execution in a row: files of millions of rows."""
+        return _Table(name, frozenset(columns.split()), lambda *header: _Executions(*header).record)
 
 
 class Rocprof:
@@ -89,15 +107,13 @@ class Rocprof:
             table = _table_of(columns)
             if table is None:
                 return
-            label_of = dict(zip(columns, names, strict=True))
+            record_of = table.record_of(columns, names)
             records = (
-                row
-                if isinstance(row, Problem)
-                else _record(table, dict(zip(columns, row[1], strict=False)), len(columns), row)
+                row if isinstance(row, Problem) else _record(table, record_of, len(columns), row)
                 for row in rows
                 if isinstance(row, Problem) or any(row[1])
             )
-            yield from _dispatches(records, label_of)
+            yield from _dispatches(records) if "countername" in columns else records
 
 
 def _columns(names: Sequence[str]) -> list[str]:
@@ -108,17 +124,19 @@ def _table_of(columns: Sequence[str]) -> _Table | None:
     return next((table for table in _TABLES if table.columns <= set(columns)), None)
 
 
-def _record(table: _Table, row: _Row, columns: int, source: tuple[Position, list[str]]) -> Record:
+def _record(
+    table: _Table, record_of: _RecordOf, columns: int, source: tuple[Position, list[str]]
+) -> Record:
     position, fields = source
     if len(fields) != columns:
         return Problem(position, f"{len(fields)} fields, but {columns} columns: the row is cut off")
     try:
-        return table.record(row, position)
+        return record_of(fields, position)
     except ValueError as error:
         return Problem(position, f"{table.name}: {error}")
 
 
-def _dispatches(records: Iterator[Record], label_of: Mapping[str, str]) -> Iterator[Record]:
+def _dispatches(records: Iterator[Record]) -> Iterator[Record]:
     """Successive rows with counters of one dispatch, as one operation."""
     pending: Operation | None = None
     for record in records:
@@ -126,7 +144,7 @@ def _dispatches(records: Iterator[Record], label_of: Mapping[str, str]) -> Itera
             if pending is not None:
                 yield pending
                 pending = None
-            yield _with_labels(record, label_of)
+            yield record
             continue
         attributes = dict(record.attributes)
         attributes.pop("counter")
@@ -141,14 +159,6 @@ def _dispatches(records: Iterator[Record], label_of: Mapping[str, str]) -> Itera
         pending = counted
     if pending is not None:
         yield pending
-
-
-def _with_labels(record: Record, label_of: Mapping[str, str]) -> Record:
-    """The counters that are columns of their own, by their names in the file."""
-    if not isinstance(record, Operation) or not record.counters:
-        return record
-    counters = {label_of.get(name, name): value for name, value in record.counters.items()}
-    return replace(record, counters=counters)
 
 
 class _Launch(NamedTuple):
@@ -203,36 +213,63 @@ def _launch(cells: tuple[str, ...]) -> _Launch:
     )
 
 
-def _execution(row: _Row, position: Position) -> Record:
-    """A dispatch of a kernel, with or without counters."""
-    launch = _launch(tuple(row.get(column, "") for column in _LAUNCH_COLUMNS))
-    begin, end = _first(row, "starttimestamp", "beginns"), _first(row, "endtimestamp", "endns")
-    attributes, counters = launch.attributes, dict[str, float]()
-    if "countername" in row and "countervalue" in row:
-        dispatch = "/".join(row.get(key, "") for key in ("agentid", "dispatchid"))
-        attributes = {**attributes, "counter": row["countername"], "dispatch": dispatch}
-        counters[row["countername"]] = number_of(row["countervalue"])
-    else:
-        for column in row.keys() - _KNOWN:
-            try:
-                counters[column] = number_of(row[column])
-            except ValueError:
-                attributes = {**attributes, column: row[column]}
-    return Operation(
-        launch.name,
-        position,
-        kind=launch.kind,
-        device=launch.device,
-        stream=launch.stream,
-        start_s=number_of(begin) * _NS if begin else None,
-        time_s=_duration_s(begin, end) if begin and end else None,
-        grid=launch.grid,
-        block=launch.block,
-        shared_bytes=launch.shared_bytes,
-        registers=launch.registers,
-        attributes=attributes,
-        counters=counters,
-    )
+class _Executions:
+    """Dispatches of kernels, with or without counters, by the places of the columns."""
+
+    def __init__(self, columns: list[str], names: list[str]) -> None:
+        # The last of several columns of one name counts.
+        places = {column: place for place, column in enumerate(columns)}
+        # A field behind the last one is empty.
+        absent = len(columns)
+
+        def at(column: str) -> int:
+            return places.get(column, absent)
+
+        self._launch_cells = itemgetter(*map(at, _LAUNCH_COLUMNS))
+        self._begins = at("starttimestamp"), at("beginns")
+        self._ends = at("endtimestamp"), at("endns")
+        self._is_counter = "countername" in places and "countervalue" in places
+        self._counter = at("countername"), at("countervalue")
+        self._dispatch = at("agentid"), at("dispatchid")
+        self._counters = [
+            (names[place], column, place)
+            for column, place in places.items()
+            if column not in _KNOWN
+        ]
+
+    def record(self, fields: list[str], position: Position) -> Record:
+        """The dispatch of a row."""
+        fields.append("")
+        launch = _launch(self._launch_cells(fields))
+        begin = fields[self._begins[0]] or fields[self._begins[1]]
+        end = fields[self._ends[0]] or fields[self._ends[1]]
+        attributes, counters = launch.attributes, dict[str, float]()
+        if self._is_counter:
+            name, value = (fields[place] for place in self._counter)
+            dispatch = "/".join(fields[place] for place in self._dispatch)
+            attributes = {**attributes, "counter": name, "dispatch": dispatch}
+            counters[name] = number_of(value)
+        else:
+            for label, column, place in self._counters:
+                try:
+                    counters[label] = number_of(fields[place])
+                except ValueError:
+                    attributes = {**attributes, column: fields[place]}
+        return Operation(
+            launch.name,
+            position,
+            kind=launch.kind,
+            device=launch.device,
+            stream=launch.stream,
+            start_s=number_of(begin) * _NS if begin else None,
+            time_s=_duration_s(begin, end) if begin and end else None,
+            grid=launch.grid,
+            block=launch.block,
+            shared_bytes=launch.shared_bytes,
+            registers=launch.registers,
+            attributes=attributes,
+            counters=counters,
+        )
 
 
 def _copy(row: _Row, position: Position) -> Record:
@@ -310,9 +347,9 @@ def _device(row: _Row, position: Position) -> Record:
 
 
 _TABLES = (
-    _Table.of("kernel trace", "kernelname starttimestamp endtimestamp", _execution),
-    _Table.of("counter collection", "kernelname countername countervalue", _execution),
-    _Table.of("results", "kernelname gpuid grd wgr", _execution),
+    _Table.of_executions("kernel trace", "kernelname starttimestamp endtimestamp"),
+    _Table.of_executions("counter collection", "kernelname countername countervalue"),
+    _Table.of_executions("results", "kernelname gpuid grd wgr"),
     _Table.of(
         "memory copy trace",
         "direction sourceagentid destinationagentid starttimestamp endtimestamp",
@@ -342,7 +379,8 @@ def _duration_s(begin: str, end: str) -> float:
     time_ns = int(end) - int(begin)
     if time_ns < 0:
         raise ValueError(f"the end {end} is before the begin {begin}")
-    return seconds_of(str(time_ns), _NS)
+    # A longer one is an error that `seconds_of` words.
+    return time_ns * _NS if time_ns < _PLAIN_NS else seconds_of(str(time_ns), _NS)
 
 
 def _count(text: str) -> int | None:
