@@ -27,8 +27,7 @@ from tirlens.measured.records import (
 )
 
 _NS = 1e-9
-# An hour.
-_PLAIN_NS = 3_600_000_000_000
+_HOUR_NS = 3_600_000_000_000
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
 # The symbol of a kernel's descriptor, as rocprof before version 3 names kernels.
 _DESCRIPTOR = re.compile(r"( \[clone \.kd\]|\.kd)$")
@@ -58,8 +57,7 @@ _RecordOf: TypeAlias = Callable[[list[str], Position], Record]
 
 @dataclass(frozen=True)
 class _Table:
-    """A kind of file: its name, the columns that it has, and for the columns and names of a header
-    what one row says."""
+    """A kind of file: its name, the columns that it has, and what a row says under a header."""
 
     name: str
     columns: frozenset[str]
@@ -79,7 +77,11 @@ class _Table:
     @staticmethod
     def of_executions(name: str, columns: str) -> _Table:
         """A kind of file with an execution in a row: files of millions of rows."""
-        return _Table(name, frozenset(columns.split()), lambda *header: _Executions(*header).record)
+
+        def record_of(columns: list[str], names: list[str]) -> _RecordOf:
+            return _Executions(columns, names).record
+
+        return _Table(name, frozenset(columns.split()), record_of)
 
 
 class Rocprof:
@@ -380,7 +382,7 @@ def _duration_s(begin: str, end: str) -> float:
     if time_ns < 0:
         raise ValueError(f"the end {end} is before the begin {begin}")
     # A longer one is an error that `seconds_of` words.
-    return time_ns * _NS if time_ns < _PLAIN_NS else seconds_of(str(time_ns), _NS)
+    return time_ns * _NS if time_ns < _HOUR_NS else seconds_of(str(time_ns), _NS)
 
 
 def _count(text: str) -> int | None:
