@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import platformdirs
@@ -217,8 +218,12 @@ def _with_measured(traced: Sequence[Traced], reports: Sequence[FileReport]) -> l
     """The reports with the stored measured times of their kernels."""
     files = pipeline.MeasuredFiles()
     found = [
-        pipeline.with_measured(report, files.times_of(Path(file.path)))[0]
-        for file, report in zip(traced, reports, strict=True)
+        pipeline.with_measured(
+            report,
+            files.times_of(path),
+            committed=partial(files.committed_of, path, is_awaited=True),
+        )[0]
+        for path, report in zip((Path(file.path) for file in traced), reports, strict=True)
     ]
     for problem in (text for texts in files.problems.values() for text in texts):
         print_note(problem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from tirlens.measured.matching.stored_times import (
     stored_files_above,
 )
 from tirlens.model.report import KernelReport, MeasuredTime
+from tirlens.pipeline.committed_texts import CommittedTexts
 from tirlens.pipeline.file_report import FileReport
 from tirlens.source.digest import KernelDigests
 
@@ -37,7 +38,15 @@ class MeasuredFiles:
     def __init__(self) -> None:
         self.problems: dict[Path, tuple[str, ...]] = {}
         self._read: dict[Path, tuple[tuple[int, int], tuple[StoredTime, ...]]] = {}
+        self._committed = CommittedTexts()
         self._lock = threading.Lock()
+
+    def committed_of(self, path: Path, is_awaited: bool = False) -> Digests:
+        """The digests of the texts of the kernels in the commits since they were measured.
+
+        Reads the repository in a thread, and returns none until then, unless it `is_awaited`.
+        """
+        return self._committed.of(path, self.times_of(path), is_awaited)
 
     def times_of(self, path: Path) -> tuple[StoredTime, ...]:
         """The entries of the kernels of the file `path`; reads files."""
@@ -68,7 +77,10 @@ class MeasuredFiles:
 
 
 def with_measured(
-    report: FileReport, times: Sequence[StoredTime], before: Digests = NO_DIGESTS
+    report: FileReport,
+    times: Sequence[StoredTime],
+    before: Digests = NO_DIGESTS,
+    committed: Callable[[], Digests] = dict,
 ) -> tuple[FileReport, Digests]:
     """`report` with the measured times of its kernels, and the digests of their texts.
 
@@ -80,6 +92,8 @@ def with_measured(
         The entries of its file.
     before
         The digests of the texts before this one.
+    committed
+        Gives those of the commits before them; asked for where a kernel was edited.
     """
     if not times:
         return report, NO_DIGESTS
@@ -98,6 +112,9 @@ def with_measured(
                 # Texts of several kernels with one name are not those of one.
                 known = ()
             seen[kernel.definition] = known[-_MOST_TEXTS:]
+            own = (one for one in times if one.kernel == kernel.definition)
+            if known and any(_is_edited(one, digest) for one in own):
+                known = _joined(committed().get(kernel.definition, ()), known)
             kernel = kernel.replace(measured=_own_times(kernel, times, digest, known))
         kernels.append(kernel)
     return replace(report, kernels=tuple(kernels)), seen
@@ -122,8 +139,18 @@ def _is_of(entry: StoredTime, kernel: KernelReport) -> bool:
     )
 
 
+def _is_edited(entry: StoredTime, digest: str | None) -> bool | None:
+    return None if digest is None or not entry.digest else digest != entry.digest
+
+
+def _joined(committed: Sequence[str], seen: Sequence[str]) -> tuple[str, ...]:
+    """The texts of commits and then those of the session, which may begin with the last of them."""
+    begin = 1 if committed and committed[-1] == seen[0] else 0
+    return (*committed, *seen[begin:])
+
+
 def _time(entry: StoredTime, digest: str | None, seen: Sequence[str]) -> MeasuredTime:
-    is_edited = None if digest is None or not entry.digest else digest != entry.digest
+    is_edited = _is_edited(entry, digest)
     edits = None
     if is_edited and entry.digest in seen:
         edits = len(seen) - 1 - max(at for at, one in enumerate(seen) if one == entry.digest)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from tirlens.environment_variables import allowed_variables
@@ -118,6 +119,24 @@ def commit_of(root: Path, name: str) -> str | None:
         raise
     except GitError:
         return None
+
+
+def commits_of_file(path: Path, since: datetime, most: int) -> tuple[str, ...]:
+    """The commits before `HEAD` that changed the file `path`: the last one up to `since`, if there
+    is one, and those after it, the oldest first; of more than `most`, the latest ones.
+
+    Raises:
+        GitError: there is no git, no repository or no commit.
+    """
+    folder, name = path.parent, path.name
+
+    def listed(limit: str, count: int) -> list[str]:
+        options = (f"--max-count={count}", f"{limit}={since.isoformat()}", "HEAD")
+        return git(folder, "rev-list", *options, "--", name).decode("ascii").split()
+
+    later = listed("--since", most)
+    base = listed("--until", 1) if len(later) < most else []
+    return (*base, *reversed(later))
 
 
 def text_at(root: Path, commit: str, path: Path) -> str | None:

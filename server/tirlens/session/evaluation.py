@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tirlens.collector import exempt_present_objects
@@ -80,8 +81,11 @@ def evaluate(
         unlowered = tuple(item for item in whole.kernels if key(item) not in known)
     document = job.document
     previous = document.analysis
-    times = () if measured is None else measured.times_of(document.path)
-    report, digests = pipeline.with_measured(report, times, previous.digests if previous else {})
+    digests: pipeline.Digests = {} if previous is None else previous.digests
+    if measured is not None:
+        times = measured.times_of(document.path)
+        committed = partial(measured.committed_of, document.path)
+        report, digests = pipeline.with_measured(report, times, digests, committed)
     last_save, saves = (None, NO_SAVES) if previous is None else previous.past_of(job.reading)
     analysis = Analysis(
         job.reading,
