@@ -76,7 +76,7 @@ class LaunchOrder:
     def chosen(self, is_chosen: Callable[[OrderedLaunch], bool]) -> LaunchOrder:
         """The order of the launches for which `is_chosen` holds."""
         kept = {number for number, launch in enumerate(self.launches) if is_chosen(launch)}
-        return LaunchOrder(self.launches, _kept(self.items, kept))
+        return LaunchOrder(self.launches, _select(self.items, kept))
 
 
 def _length(items: Sequence[Item]) -> int:
@@ -94,12 +94,12 @@ def _numbers(items: Sequence[Item]) -> Iterator[int]:
             yield item
 
 
-def _kept(items: Sequence[Item], kept: set[int]) -> tuple[Item, ...]:
+def _select(items: Sequence[Item], kept: set[int]) -> tuple[Item, ...]:
     found: list[Item] = []
     for item in items:
         if not isinstance(item, Repeat):
             found += [item] if item in kept else []
-        elif inner := _kept(item.items, kept):
+        elif inner := _select(item.items, kept):
             found.append(Repeat(item.count, inner))
     return tuple(found)
 

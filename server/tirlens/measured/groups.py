@@ -43,6 +43,7 @@ class Identity:
 
 def identity_of(operation: Operation) -> Identity:
     """The group of an operation."""
+    attributes = operation.attributes
     return Identity(
         operation.name,
         operation.kind,
@@ -52,7 +53,7 @@ def identity_of(operation: Operation) -> Identity:
         operation.shared_bytes,
         operation.inputs,
         operation.outputs,
-        tuple(operation.attributes.get(name) for name in ("file", "call", "bindings")),
+        (attributes.get("file"), attributes.get("call"), attributes.get("bindings")),
     )
 
 

@@ -114,7 +114,7 @@ def with_measured(
             seen[kernel.definition] = known[-_MOST_TEXTS:]
             own = (one for one in times if one.kernel == kernel.definition)
             if known and any(_is_edited(one, digest) for one in own):
-                known = _joined(committed().get(kernel.definition, ()), known)
+                known = _join_texts(committed().get(kernel.definition, ()), known)
             kernel = kernel.replace(measured=_own_times(kernel, times, digest, known))
         kernels.append(kernel)
     return replace(report, kernels=tuple(kernels)), seen
@@ -143,7 +143,7 @@ def _is_edited(entry: StoredTime, digest: str | None) -> bool | None:
     return None if digest is None or not entry.digest else digest != entry.digest
 
 
-def _joined(committed: Sequence[str], seen: Sequence[str]) -> tuple[str, ...]:
+def _join_texts(committed: Sequence[str], seen: Sequence[str]) -> tuple[str, ...]:
     """The texts of commits and then those of the session, which may begin with the last of them."""
     begin = 1 if committed and committed[-1] == seen[0] else 0
     return (*committed, *seen[begin:])

@@ -130,12 +130,12 @@ def commits_of_file(path: Path, since: datetime, most: int) -> tuple[str, ...]:
     """
     folder, name = path.parent, path.name
 
-    def listed(limit: str, count: int) -> list[str]:
+    def list_commits(limit: str, count: int) -> list[str]:
         options = (f"--max-count={count}", f"{limit}={since.isoformat()}", "HEAD")
         return git(folder, "rev-list", *options, "--", name).decode("ascii").split()
 
-    later = listed("--since", most)
-    base = listed("--until", 1) if len(later) < most else []
+    later = list_commits("--since", most)
+    base = list_commits("--until", 1) if len(later) < most else []
     return (*base, *reversed(later))
 
 

@@ -75,10 +75,10 @@ class _Texts:
         yield SourceText(own, range(1, len(own) + 1))
         functions = {reading.function for reading in readings(sampled.kernel)}
         if file.path not in self._known:
-            self._known[file.path] = list(self._generated(file))
+            self._known[file.path] = list(self._generate(file))
         yield from (text for name, text in self._known[file.path] if name in functions)
 
-    def _generated(self, file: Traced) -> Iterator[tuple[str, SourceText]]:
+    def _generate(self, file: Traced) -> Iterator[tuple[str, SourceText]]:
         answer = self._pool.run(generate(self._pool, file, "cuda", self._python))
         if answer is None:
             return

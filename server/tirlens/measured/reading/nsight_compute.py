@@ -174,8 +174,8 @@ class Profile:
             executions=times,
             min_s=self.min_s,
             max_s=self.max_s,
-            grid=_launched(self.grid) or self._dimensions("launch__grid_dim"),
-            block=_launched(self.block) or self._dimensions("launch__block_dim"),
+            grid=_positive_sizes(self.grid) or self._dimensions("launch__grid_dim"),
+            block=_positive_sizes(self.block) or self._dimensions("launch__block_dim"),
             shared_bytes=self._shared_bytes(),
             registers=self._count("launch__registers_per_thread"),
             dram_bytes=_sum(dram_bytes, times),
@@ -200,7 +200,7 @@ class Profile:
 
     def _dimensions(self, name: str) -> tuple[int, int, int] | None:
         x, y, z = (self._count(f"{name}_{axis}") or 0 for axis in "xyz")
-        return _launched((x, y, z))
+        return _positive_sizes((x, y, z))
 
     def _shared_bytes(self) -> int | None:
         static = self._count("launch__shared_mem_per_block_static")
@@ -251,7 +251,7 @@ class Profile:
         return None
 
 
-def _launched(sizes: tuple[int, int, int] | None) -> tuple[int, int, int] | None:
+def _positive_sizes(sizes: tuple[int, int, int] | None) -> tuple[int, int, int] | None:
     """The sizes of a grid or a block, none of which is 0."""
     return sizes if sizes and all(sizes) else None
 
