@@ -238,7 +238,7 @@ def _notes(view: MeasuredView) -> list[str]:
         found.append(view.without_timeline)
     if step.unknown_gaps:
         found.append(
-            f"{labels.count(step.unknown_gaps, 'gap')} between operations are not stated:"
+            f"{labels.count(step.unknown_gaps, 'gap')} between operations of unknown length:"
             " the idle time is a lower bound."
         )
     if step.untimed:
