@@ -14,8 +14,10 @@ at 67 where the sums are float32.
 Evidence
 --------
 `flop_by_class` shows the operations as `fp16`, `bf16` or `fp32` and none of them as `tensor`. The
-saving is the difference between two predictions: the second counts the statement as a matrix
-multiply-accumulate and keeps the data movement as it is.
+saving is the difference between two predictions. Where the operands are tiles in shared memory or
+registers, the second has one product of the tiles in place of the loops, which also reads them for
+the matrix units. Otherwise it counts the statement as a matrix multiply-accumulate and keeps the
+data movement as it is.
 
 How to change it
 ----------------
@@ -64,33 +66,41 @@ from dataclasses import replace
 
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
+from tirlens.advice.tile_product import (
+    Product,
+    TileProduct,
+    products,
+    tile_product,
+    with_tile_product,
+)
 from tirlens.model.report import Advice
 from tirlens_counting.expressions import free_variables
-from tirlens_worker.facts import Arith, KernelFacts, Node, Statement, Store
+from tirlens_worker.facts import Arith, KernelFacts, MatrixInstruction, Node
 
 NARROW = frozenset({"float16", "bfloat16", "int8", "uint8", "float8_e4m3fn", "float8_e5m2"})
 
+#: Rows, columns and depth of the smallest matrix instructions (PTX ISA: m16n8k8, m8n8k16).
+LEAST_SIZE = 8
 #: What a framework calls the use of matrix units.
 MATRIX_UNITS = {"tilelang": "T.gemm", "tvm": "tensorize"}
 
 
 def check(question: Question) -> Iterator[Advice]:
-    narrow = {buffer.id: buffer.dtype for buffer in question.facts.buffers}
-    for statement, path in rewrite.statements(question.facts):
-        dtype = _product_dtype(statement, narrow)
-        if dtype is None or not statement.sites or not _is_matrix_product(statement, path):
+    facts = question.facts
+    dtypes = {buffer.id: buffer.dtype for buffer in facts.buffers}
+    how = MATRIX_UNITS[facts.framework]
+    for product in products(facts):
+        operands = {dtypes[access.buffer] for access in product.operands}
+        dtype = operands.pop()
+        if operands or dtype not in NARROW or not product.statement.sites:
             continue
         if f"tensor.{_peak_name(dtype)}" not in question.device.peaks:
             continue
-        if not question.can_save(statement):
-            continue
-        changed = _with_matrix_units(question, statement, dtype)
-        saving_s = question.saving_s(changed, statement)
-        how = MATRIX_UNITS[question.facts.framework]
+        saving_s = _saving_s(question, product, dtype, dtypes[product.result.buffer])
         if question.is_noticeable(saving_s):
             yield Advice(
                 rule="no-tensor-core",
-                span=statement.sites[0],
+                span=product.statement.sites[0],
                 severity="hint",
                 action=f"matrix units ({how})",
                 message=f"{dtype} products run on the scalar cores; {how} uses the matrix units",
@@ -104,38 +114,45 @@ def _peak_name(dtype: str) -> str:
     return "int8" if dtype.endswith("int8") else dtype
 
 
-def _product_dtype(statement: Statement, dtypes: dict[str, str]) -> str | None:
-    """The operands' dtype if the statement is ``c += a * b`` over two narrow buffers."""
-    if not isinstance(statement, Store) or not {"mul", "add"} <= {
-        one.op for one in statement.arith
-    }:
+def _saving_s(question: Question, product: Product, dtype: str, sum_dtype: str) -> float | None:
+    """What matrix units save: one operation on the tiles, or else on each element."""
+    facts = question.facts
+    tiles = tile_product(product, facts, _instruction(question))
+    if tiles is not None:
+        if not question.can_save(tiles.nest) or not _fills_instruction(tiles):
+            return None
+        return question.saving_s(with_tile_product(facts, tiles), tiles.nest)
+    if not question.can_save(product.statement) or not _is_matrix_product(product, facts):
         return None
-    written = {access.buffer for access in statement.accesses if access.mode == "write"}
-    read = {access.buffer for access in statement.accesses if access.mode == "read"}
-    operands = {dtypes[buffer] for buffer in read - written if buffer in dtypes}
-    if not written & read or len(read - written) != 2 or len(operands) != 1:
-        return None
-    dtype = operands.pop()
-    return dtype if dtype in NARROW else None
-
-
-def _is_matrix_product(statement: Statement, path: rewrite.Path) -> bool:
-    """Whether each operand is used again along a loop that the other one and the result go with."""
-    written = {access.buffer for access in statement.accesses if access.mode == "write"}
-    moves: dict[str, frozenset[str]] = {}
-    for access in statement.accesses:
-        names = frozenset[str]().union(*map(free_variables, access.indices))
-        moves[access.buffer] = moves.get(access.buffer, frozenset()) | names
-    around = {loop.var for loop in path}
-    result = frozenset[str]().union(*(moves[buffer] & around for buffer in written))
-    first, second = (names & around for buffer, names in moves.items() if buffer not in written)
-    return bool((first - second) & result and (second - first) & result and first & second - result)
-
-
-def _with_matrix_units(question: Question, statement: Statement, dtype: str) -> KernelFacts:
-    product = Arith(op="mma", dtype=dtype, accumulator="float32", count=1)
+    arith = Arith(op="mma", dtype=dtype, accumulator=sum_dtype, count=1)
 
     def edit(node: Node) -> Node:
-        return replace(node, arith=(product,)) if node == statement else node
+        return replace(node, arith=(arith,)) if node == product.statement else node
 
-    return rewrite.change(question.facts, edit)
+    return question.saving_s(rewrite.change(facts, edit), product.statement)
+
+
+def _instruction(question: Question) -> MatrixInstruction | None:
+    """The instruction of TVM's intrinsics for NVIDIA's devices; tilelang chooses by itself."""
+    is_written = question.facts.framework == "tvm" and question.device.arch.startswith("sm_")
+    return "mma" if is_written else None
+
+
+def _fills_instruction(tiles: TileProduct) -> bool:
+    """Whether the tiles are not smaller than one matrix instruction."""
+    sizes = tiles.operation.m_n_k or ()
+    return all(isinstance(size, int) and size >= LEAST_SIZE for size in sizes)
+
+
+def _is_matrix_product(product: Product, facts: KernelFacts) -> bool:
+    """Whether each operand is used again along a loop that the other one and the result go with."""
+    first, second, result = (
+        frozenset[str]().union(*map(free_variables, access.indices))
+        & {loop.var for loop in product.loops}
+        for access in (*product.operands, product.result)
+    )
+    scope = next(one.scope for one in facts.buffers if one.id == product.result.buffer)
+    if scope.startswith("local"):
+        # Each thread of each block has a result of its own.
+        result |= {loop.var for loop in product.loops if loop.kind in ("grid", "block")}
+    return bool((first - second) & result and (second - first) & result and first & second - result)
