@@ -68,11 +68,19 @@ CASES = [
         "h100-sxm",
     ),
     ("tilelang_rewrites", "scores(False)", "scores(True)", "mask-waste", "h100-sxm"),
+    *(
+        ("tilelang_rewrites", f'tiles("{spelling}")', 'tiles("gemm")', "no-tensor-core", device)
+        for spelling in ("depth inside", "depth outside", "unrolled")
+        for device in ("h100-sxm", "a100-80-sxm")
+    ),
+    ("tilelang_rewrites", "copied_elements(1)", "copied_elements(8)", "not-vectorized", "h100-sxm"),
 ]
 # Calls that other tests of these files take.
 OTHERS = {
     *(f'update("{index}")' for index in ("pairs", "maximum", "twice")),
     "split_product(2, 2048, 256, True)",
+    *(f"tiles_of_threads({in_registers})" for in_registers in (True, False)),
+    "elementwise_products()",
 }
 
 
@@ -117,3 +125,25 @@ def test_what_follows_the_advice_gets_none(
     device, facts = load(device_id), kernels(stem)[then]
     report = analyze(facts, device)
     assert rule not in {one.rule for one in advise(Question(facts, device, report=report))}
+
+
+@pytest.mark.parametrize("in_registers", [True, False])
+def test_a_product_by_threads_leaves_what_the_loops_around_it_take(in_registers: bool) -> None:
+    """One operation on the tiles takes at most as long as ``T.gemm`` beside the same copies."""
+    device = load("h100-sxm")
+    facts = kernels("tilelang_rewrites")[f"tiles_of_threads({in_registers})"]
+    report = analyze(facts, device)
+    by_rule = {one.rule: one for one in advise(Question(facts, device, report=report))}
+    saving_s = by_rule["no-tensor-core"].saving_s
+    loops = {cost.label: cost for top in report.loops for _, cost in top.walk()}
+    depth_s = next(cost.time_s for label, cost in loops.items() if label.startswith("for kk"))
+    assert saving_s is not None and depth_s is not None
+    assert 0.8 * depth_s < saving_s <= depth_s
+
+
+def test_products_of_elements_are_no_matrix_product() -> None:
+    device = load("h100-sxm")
+    facts = kernels("tilelang_rewrites")["elementwise_products()"]
+    report = analyze(facts, device)
+    rules = {one.rule for one in advise(Question(facts, device, report=report))}
+    assert "no-tensor-core" not in rules

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tirlens import pipeline, source
+from tirlens.ide import labels
 from tirlens.ide.hints import Hint, HintOptions, file_hints
 from tirlens.ide.hovers import hover
 from tirlens.model.report import KernelReport
@@ -285,3 +286,59 @@ def test_a_factory_that_builds_two_sizes_has_two_kernels(run: Run) -> None:
     kernels = reports(run, text)
     bound = [item for item in kernels if item.definition == "build.sch.bind"]
     assert sorted(item.flop or 0 for item in bound) == [1 << 18, 1 << 20]
+
+
+HELPER = """\
+import tvm
+from tvm import te
+
+class Options:
+    pass
+
+def build(n, dtype="float32", options=None):
+    A = te.placeholder((n, 1024), dtype, name="A")
+    B = te.compute((n, 1024), lambda i, j: A[i, j] * A[i, j], name="B")
+    sch = tvm.s_tir.Schedule(te.create_prim_func([A, B]))
+    i, j = sch.get_loops(sch.get_sblock("B"))
+    sch.bind(i, "blockIdx.x")
+    n = n // 2
+    return sch
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ("a = build(512)\nb = build(1024, 'float16')\n", [
+            "build(..., 'float32', None).sch.bind (main)",
+            "build(..., 'float16', None).sch.bind (main)",
+        ]),
+        ("for n in (512, 1024):\n    build(n, options=Options())\n", [
+            "build(..., 'float32', ...).sch.bind (main)",
+        ] * 2),
+    ],
+)  # fmt: skip
+def test_an_argument_that_is_not_known_is_left_out(
+    run: Run, calls: str, expected: list[str]
+) -> None:
+    """Of `n`, which the function assigns to, and of an object without a short text."""
+    kernels = reports(run, HELPER + calls)
+    assert [labels.title(item) for item in kernels if item.definition.endswith("bind")] == expected
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "a = build(512)\nb = build(1024)\n",
+        "made = [build(n) for n in (512, 1024)]\n",
+        "def both():\n    for n in (512, 1024):\n        build(n)\n\nboth()\n",
+    ],
+)
+def test_each_kernel_of_a_helper_has_the_call_that_made_it(run: Run, calls: str) -> None:
+    kernels = reports(run, HELPER.replace("    n = n // 2\n", "") + calls)
+    bound = [item for item in kernels if item.definition == "build.sch.bind"]
+    assert [labels.title(item) for item in bound] == [
+        f"build({n}, 'float32', None).sch.bind (main)" for n in (512, 1024)
+    ]
+    assert [item.call for item in bound] == [f"build({n}, 'float32', None)" for n in (512, 1024)]

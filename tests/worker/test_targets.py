@@ -236,10 +236,20 @@ def test_a_cpu_schedule_beside_a_gpu_schedule_is_not_compared_with_it(run: Run) 
     found = reports(run, CPU_SCHEDULE + THREADS)
     by_step = {one.definition: one for one in found}
     assert by_step["gpu.bind"].device_id == "h100-sxm"
+    assert by_step["gpu"].device_id == "h100-sxm"
     assert by_step["sch.vectorize"].device_id == "x86-avx2"
-    # The version before it has no parallel loop, and is on the default device.
-    assert by_step["sch"].device_id == "h100-sxm"
-    assert by_step["sch.parallel"].previous_s is None
+    # The version before it has no parallel loop, and is on the device of its schedule.
+    assert (by_step["sch"].device_id, by_step["sch"].device_source) == ("x86-avx2", "schedule")
+    first_s = by_step["sch"].time_s
+    assert first_s is not None and by_step["sch.parallel"].previous_s == first_s
+
+
+def test_a_schedule_that_gets_threads_has_one_target(run: Run) -> None:
+    """The text compiles for a CPU alone, which is not the device of a schedule with threads."""
+    text = CPU_SCHEDULE + THREADS + 'lib = tvm.compile(sch.mod, target="llvm")\n'
+    by_step = {one.definition: one.device_id for one in reports(run, text)}
+    assert by_step["sch"] == by_step["sch.vectorize"] == by_step["lib"] == "x86-avx2"
+    assert by_step["gpu"] == by_step["gpu.bind"] == "h100-sxm"
 
 
 def test_a_gpu_that_is_asked_for_says_that_the_schedule_is_of_a_cpu(run: Run) -> None:

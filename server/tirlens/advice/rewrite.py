@@ -217,26 +217,75 @@ def with_vectors(facts: KernelFacts, width: int) -> KernelFacts | None:
     loop = thread_loop(facts)
     if loop is None or not isinstance(loop.extent, int) or loop.extent % (32 * width):
         return None
+    threads = (loop.extent // width, *facts.launch.threads[1:])
+    found = _with_elements_of_threads(facts, loop, {loop.var: ("*", loop.var, width)}, width)
+    if found is None:
+        return None
+    changed = replace(found, launch=replace(facts.launch, threads=threads))
+    return with_extent(changed, loop, loop.extent // width)
+
+
+def with_wide_blocks(facts: KernelFacts, width: int) -> KernelFacts | None:
+    """`facts` with the elements of `width` blocks in one, each thread doing a vector of them.
+
+    None where neighbouring blocks do not take neighbouring elements, where their number is no
+    multiple of `width`, or as in `with_vectors`.
+    """
+    loop, grid = thread_loop(facts), _grid_loop(facts)
+    if loop is None or grid is None or not isinstance(grid.extent, int) or grid.extent % width:
+        return None
+    nodes = [node for node in walk_nodes(grid.body) if isinstance(node, Statement)]
+    if not all(_continues_in_next_block(node, loop, grid) for node in nodes):
+        return None
+    first: dict[str, Expr] = {var: ("*", var, width) for var in (loop.var, grid.var)}
+    found = _with_elements_of_threads(facts, loop, first, width)
+    if found is None:
+        return None
+    blocks = (grid.extent // width, *facts.launch.grid[1:])
+    changed = replace(found, launch=replace(facts.launch, grid=blocks))
+    return with_extent(changed, grid, grid.extent // width)
+
+
+def _grid_loop(facts: KernelFacts) -> Loop | None:
+    """The loop over ``blockIdx.x``, if there is exactly one."""
+    found = [loop for loop, _ in loops(facts) if loop.tag == "blockIdx.x"]
+    return found[0] if len(found) == 1 and facts.launch.grid else None
+
+
+def _continues_in_next_block(statement: Statement, loop: Loop, grid: Loop) -> bool:
+    """Whether the next block takes the elements behind those of a block, or the same ones."""
+    here, next_one = {grid.var: 0}, {grid.var: 1}
+    for access in statement.accesses:
+        *outer, last = access.indices or (0,)
+        step = simplify(("-", substitute(last, next_one), substitute(last, here)))
+        expected = loop.extent if loop.var in free_variables(last) else 0
+        if step != expected or any(grid.var in free_variables(index) for index in outer):
+            return False
+    return True
+
+
+def _with_elements_of_threads(
+    facts: KernelFacts, loop: Loop, first: dict[str, Expr], width: int
+) -> KernelFacts | None:
+    """`facts` with `width` elements in each execution of a statement, the first one at `first`.
+
+    None where some statement does not go from element to element with the threads of `loop`.
+    """
     nodes = list(walk_nodes(loop.body))
     own = {id(node) for node in nodes if isinstance(node, Statement)}
     if not all(_steps_by_element(one, loop.var) for one in nodes if isinstance(one, Statement)):
         return None
-    if any(loop.var in names(node) for node in nodes if isinstance(node, Let | Loop | While)):
+    if any(first.keys() & names(node) for node in nodes if isinstance(node, Let | Loop | While)):
         return None
-    first: dict[str, Expr] = {loop.var: ("*", loop.var, width)}
 
     def edit(node: Node) -> Node:
-        if isinstance(node, Loop) and node.var == loop.var:
-            assert isinstance(node.extent, int)
-            return replace(node, extent=node.extent // width)
         if isinstance(node, Branch):
             return replace(node, condition=simplify(substitute(node.condition, first)))
         if isinstance(node, Statement) and id(node) in own:
             return _widen(node, loop.var, first, width)
         return node
 
-    threads = (loop.extent // width, *facts.launch.threads[1:])
-    return change(replace(facts, launch=replace(facts.launch, threads=threads)), edit)
+    return change(facts, edit)
 
 
 def _widen(statement: Statement, thread: str, first: dict[str, Expr], width: int) -> Statement:

@@ -133,9 +133,16 @@ def count(number: int, noun: str) -> str:
 
 
 def title(kernel: KernelReport) -> str:
-    """The name in the text, followed by the function's own name where that differs."""
+    """The name in the text, followed by the function's own name where that differs.
+
+    What a function builds has the call of the function: ``build(1024).sch.bind (main)``.
+    """
     own = kernel.name if kernel.name != kernel.definition.split(".")[-1] else ""
-    return f"{kernel.definition} ({own})" if own else kernel.definition
+    name = kernel.definition
+    function = kernel.call.partition("(")[0]
+    if kernel.built is not None and function and name.startswith(f"{function}."):
+        name = ascii_(kernel.call) + name[len(function) :]
+    return f"{name} ({own})" if own else name
 
 
 def ascii_(text: str) -> str:

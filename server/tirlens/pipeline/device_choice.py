@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ from tirlens.hardware.detect import machine_device
 from tirlens.hardware.gpu_features import device_with, missing_features
 from tirlens.hardware.targets import missing_kind
 from tirlens.pipeline.options import Options
+from tirlens.pipeline.versions import Schedule, schedule_of
 from tirlens.source.source_file import KernelSource
 from tirlens_worker.facts import Branch, KernelFacts, Loop, Node, Span
 from tirlens_worker.protocol import Problem
@@ -49,6 +51,7 @@ def choose_devices(
     As in `choose_device`; where nothing names a device, the kernels of a text are on one that has
     the instructions of all, and the versions of a schedule for a CPU on a CPU.
     """
+    kernels = _with_targets_of_schedules(kernels)
     on_cpu = _cpu_schedules(kernels)
     features = frozenset(item.feature for facts in kernels for item in facts.requires)
     return tuple(
@@ -80,13 +83,37 @@ def _has_cpu_loops(facts: KernelFacts) -> bool:
 def _cpu_schedules(kernels: Sequence[KernelFacts]) -> frozenset[int]:
     """The positions of kernels that are, or become, schedules for a CPU.
 
-    A version without threads is of the CPU where another kernel of the text has parallel loops and
-    none has threads: the versions of a schedule are compared on one device.
+    The versions of a schedule are compared on one device: all are of the CPU where one has parallel
+    loops and none has threads. So is what else the text builds where nothing of it has threads.
     """
     parallel = frozenset(i for i, facts in enumerate(kernels) if _has_cpu_loops(facts))
     built = [i for i, facts in enumerate(kernels) if facts.built is not None]
-    is_for_cpu = parallel and all(_is_without_threads(kernels[i]) for i in built)
-    return parallel | frozenset(built) if is_for_cpu else parallel
+    groups: dict[Schedule, list[int]] = defaultdict(list)
+    for i in built:
+        groups[schedule_of(kernels[i])].append(i)
+    found = set(parallel)
+    for group in (built, *groups.values()):
+        if all(_is_without_threads(kernels[i]) for i in group) and not parallel.isdisjoint(group):
+            found.update(group)
+    return frozenset(found)
+
+
+def _with_targets_of_schedules(kernels: Sequence[KernelFacts]) -> list[KernelFacts]:
+    """The kernels, each version of a schedule that gets threads with the target of those versions.
+
+    Before it has threads, it may look like the other kernels of the text, which are for a CPU.
+    """
+    targets = {
+        schedule_of(facts): facts.target
+        for facts in kernels
+        if facts.built is not None and not _is_without_threads(facts)
+    }
+    return [
+        replace(facts, target=targets.get(schedule_of(facts), facts.target))
+        if facts.built is not None and facts.built.sequence is not None
+        else facts
+        for facts in kernels
+    ]
 
 
 def _is_without_threads(facts: KernelFacts) -> bool:

@@ -7,22 +7,23 @@ from collections.abc import Iterable, Sequence
 from tirlens.model.report import KernelReport
 from tirlens_worker.facts import KernelFacts
 
-_Key = tuple[str, int | None, str]
+#: A function of a schedule: the variable of the schedule, its number, the function.
+Schedule = tuple[str, int | None, str]
 
 
-def last_versions(kernels: Iterable[KernelFacts]) -> dict[_Key, int]:
+def last_versions(kernels: Iterable[KernelFacts]) -> dict[Schedule, int]:
     """The number of the last version of each function of each schedule."""
-    last: dict[_Key, int] = {}
+    last: dict[Schedule, int] = {}
     for facts in kernels:
         if facts.built is not None:
-            key = _key(facts)
+            key = schedule_of(facts)
             last[key] = max(last.get(key, 0), facts.built.number)
     return last
 
 
-def is_last(facts: KernelFacts, last: dict[_Key, int]) -> bool:
+def is_last(facts: KernelFacts, last: dict[Schedule, int]) -> bool:
     """Whether no version of `facts` follows, or it is no version."""
-    return facts.built is None or facts.built.number == last[_key(facts)]
+    return facts.built is None or facts.built.number == last[schedule_of(facts)]
 
 
 def with_previous_times(reports: Sequence[KernelReport]) -> list[KernelReport]:
@@ -30,11 +31,11 @@ def with_previous_times(reports: Sequence[KernelReport]) -> list[KernelReport]:
 
     Times on two devices are not compared.
     """
-    times: dict[tuple[_Key, str], list[tuple[int, float | None]]] = {}
+    times: dict[tuple[Schedule, str], list[tuple[int, float | None]]] = {}
     for report in reports:
         if report.built is not None and report.built.sequence is not None:
             pair = report.built.number, report.time_s
-            times.setdefault((_key(report), report.device_id), []).append(pair)
+            times.setdefault((schedule_of(report), report.device_id), []).append(pair)
     for pairs in times.values():
         pairs.sort(key=lambda pair: pair[0])
     out: list[KernelReport] = []
@@ -43,7 +44,7 @@ def with_previous_times(reports: Sequence[KernelReport]) -> list[KernelReport]:
             number = report.built.number
             before = [
                 time_s
-                for other, time_s in times[_key(report), report.device_id]
+                for other, time_s in times[schedule_of(report), report.device_id]
                 if other < number and time_s is not None
             ]
             report = report.replace(previous_s=before[-1] if before else None)
@@ -51,6 +52,7 @@ def with_previous_times(reports: Sequence[KernelReport]) -> list[KernelReport]:
     return out
 
 
-def _key(kernel: KernelFacts | KernelReport) -> _Key:
+def schedule_of(kernel: KernelFacts | KernelReport) -> Schedule:
+    """The schedule of which a kernel is a version; its number is None where it is of none."""
     root = kernel.definition.split(".")[0]
     return root, kernel.built.sequence if kernel.built else None, kernel.name

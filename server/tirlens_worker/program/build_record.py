@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import inspect
 import sys
-from types import FrameType
 from typing import (
     Any,
     Callable,
@@ -32,6 +30,7 @@ from ..protocol import CallCandidate
 from ..statements import walk_statements
 from .compilations import CapturedKernel
 from .document import Document
+from .document_frames import call_above, frame_above, frame_of
 
 #: The name under which the instrumented statements of a document find `BuildRecord.note`.
 NOTE_NAME = "__tirlens_note__"
@@ -46,7 +45,9 @@ class Event(NamedTuple):
 
     The versions of one schedule have a `sequence` and ascending `number`.  `origin` is the call
     that executed the statement; None for the execution of the document itself.  `column` is that
-    of the statement, whose line may have several; None for a version of a schedule.
+    of the statement, whose line may have several; None for a version of a schedule.  `call` is the
+    call of the function around the statement by another one of the document; empty if there is
+    none.
     """
 
     line: int
@@ -56,6 +57,7 @@ class Event(NamedTuple):
     number: int = 0
     origin: Optional[CallCandidate] = None
     column: Optional[int] = None
+    call: str = ""
 
     def is_in(self, span: Span) -> bool:
         """Whether the event is of a statement in `span`."""
@@ -118,10 +120,19 @@ class BuildRecord:
         """Record the `value` of the statement at `line` and `column`, and return it."""
         name = type(value).__name__
         if name == "Schedule":
-            self._add_version(value, line, "Schedule")
+            self._add_version(
+                value, line, "Schedule", call_above(self._document.path, frame_above(1))
+            )
         elif _is_built(value):
             step = self._watched.get((line, column), "")
-            event = Event(line, _snapshot(value), step, origin=self._origin, column=column)
+            event = Event(
+                line,
+                _snapshot(value),
+                step,
+                origin=self._origin,
+                column=column,
+                call=call_above(self._document.path, frame_above(1)),
+            )
             self._events.append(event)
         return value
 
@@ -130,13 +141,13 @@ class BuildRecord:
 
         The caller is `depth` frames above; a call by the framework itself is not recorded.
         """
-        caller = _frame(depth + 1)
+        caller = frame_above(depth + 1)
         module = "" if caller is None else str(caller.f_globals.get("__name__", ""))
         if module.partition(".")[0] in framework_names.MODULES:
             return
         line = self.line_above(depth + 1)
         if line is not None:
-            self._add_version(schedule, line, step)
+            self._add_version(schedule, line, step, call_above(self._document.path, caller))
 
     def note_operation(self, tensors: Any) -> None:
         """Record the line at which the operation of `tensors` was made by ``te.compute``."""
@@ -217,14 +228,10 @@ class BuildRecord:
 
     def line_above(self, depth: int) -> Optional[int]:
         """The line of the document that is executed by the nearest of the frames above."""
-        frame = _frame(depth)
-        while frame is not None:
-            if frame.f_code.co_filename == self._document.path:
-                return frame.f_lineno
-            frame = frame.f_back
-        return None
+        frame = frame_of(self._document.path, frame_above(depth))
+        return None if frame is None else frame.f_lineno
 
-    def _add_version(self, schedule: Any, line: int, step: str) -> None:
+    def _add_version(self, schedule: Any, line: int, step: str, call: str) -> None:
         sequence = next(
             (index for index, one in enumerate(self._schedules) if one.same_as(schedule)), None
         )
@@ -233,7 +240,7 @@ class BuildRecord:
             self._schedules.append(schedule)
             self._lengths.append(0)
         number = self._lengths[sequence]
-        event = Event(line, schedule.mod, step, sequence, number, self._origin)
+        event = Event(line, schedule.mod, step, sequence, number, self._origin, call=call)
         self._lengths[sequence] += 1
         last = self._events[-1] if self._events else None
         if last is not None and last.sequence == sequence and last.line == line:
@@ -241,14 +248,6 @@ class BuildRecord:
             self._events[-1] = event
         else:
             self._events.append(event)
-
-
-def _frame(depth: int) -> Optional[FrameType]:
-    """The frame `depth` above that of the caller."""
-    frame = inspect.currentframe()
-    for _ in range(depth + 1):
-        frame = None if frame is None else frame.f_back
-    return frame
 
 
 class _Current:

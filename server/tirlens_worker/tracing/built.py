@@ -230,11 +230,13 @@ def _is_same(some: List[Named], others: List[Named]) -> bool:
 
 
 def _call_of(event: Event, name: str) -> Call:
-    """The call that executed the statement `name` of an event."""
+    """The call that executed the statement `name` of an event: that of the function around it."""
     origin = event.origin
-    if origin is None:
-        return Call(name, "module-level", {})
-    return Call(origin.expression, origin.source, origin.assumed, origin.model)
+    if origin is not None:
+        return Call(event.call or origin.expression, origin.source, origin.assumed, origin.model)
+    if event.call:
+        return Call(event.call, "call-site", {})
+    return Call(name, "module-level", {})
 
 
 def _parts(value: Any) -> Iterator[Any]:

@@ -224,3 +224,113 @@ def update(index, size=1 << 24):
                 T.atomic_add(Y[(i + 1) % size], X[i])
 
     return main
+
+
+def tiles(spelling, threads=256, size=2048):
+    """A product of tiles in shared memory, as one operation or as loops in several spellings."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), "float16"),
+        B: T.Tensor((size, size), "float16"),
+        C: T.Tensor((size, size), "float32"),
+    ):
+        with T.Kernel(size // 64, size // 64, threads=threads) as (bx, by):
+            As = T.alloc_shared((64, 32), "float16")
+            Bs = T.alloc_shared((32, 64), "float16")
+            Cl = T.alloc_fragment((64, 64), "float32")
+            T.clear(Cl)
+            for k in T.Pipelined(size // 32, num_stages=2):
+                T.copy(A[by * 64, k * 32], As)
+                T.copy(B[k * 32, bx * 64], Bs)
+                if spelling == "gemm":
+                    T.gemm(As, Bs, Cl)
+                elif spelling == "depth inside":
+                    for i, j in T.Parallel(64, 64):
+                        for kk in T.serial(32):
+                            Cl[i, j] += As[i, kk] * Bs[kk, j]
+                elif spelling == "depth outside":
+                    for kk in T.serial(32):
+                        for i, j in T.Parallel(64, 64):
+                            Cl[i, j] += T.cast(As[i, kk], "float32") * T.cast(Bs[kk, j], "float32")
+                else:
+                    for kk in T.unroll(32):
+                        for i, j in T.Parallel(64, 64):
+                            Cl[i, j] = Bs[kk, j] * As[i, kk] + Cl[i, j]
+            T.copy(Cl, C[by * 64, bx * 64])
+
+    return main
+
+
+def tiles_of_threads(in_registers, size=2048):
+    """A product of tiles in shared memory, each thread with elements of the result of its own."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), "float16"),
+        B: T.Tensor((size, size), "float16"),
+        C: T.Tensor((size, size), "float32"),
+    ):
+        with T.Kernel(size // 64, size // 64, threads=256) as (bx, by):
+            As = T.alloc_shared((64, 32), "float16")
+            Bs = T.alloc_shared((32, 64), "float16")
+            t = T.get_thread_binding()
+            a = T.alloc_local((4,), "float16")
+            b = T.alloc_local((4,), "float16")
+            sums = T.alloc_local((4, 4), "float32")
+            T.clear(sums)
+            for k in T.serial(size // 32):
+                T.copy(A[by * 64, k * 32], As)
+                T.copy(B[k * 32, bx * 64], Bs)
+                for kk in T.serial(32):
+                    if in_registers:
+                        for i in T.serial(4):
+                            a[i] = As[t // 16 * 4 + i, kk]
+                        for j in T.serial(4):
+                            b[j] = Bs[kk, t % 16 * 4 + j]
+                        for i, j in T.grid(4, 4):
+                            sums[i, j] += T.cast(a[i], "float32") * T.cast(b[j], "float32")
+                    else:
+                        for i, j in T.grid(4, 4):
+                            sums[i, j] += As[t // 16 * 4 + i, kk] * Bs[kk, t % 16 * 4 + j]
+            for i, j in T.grid(4, 4):
+                C[by * 64 + t // 16 * 4 + i, bx * 64 + t % 16 * 4 + j] = sums[i, j]
+
+    return main
+
+
+def elementwise_products(size=2048):
+    """Two tiles of the same shape, element by element: no product of matrices."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), "float16"),
+        B: T.Tensor((size, size), "float16"),
+        C: T.Tensor((size, size), "float32"),
+    ):
+        with T.Kernel(size // 64, size // 64, threads=128) as (bx, by):
+            As = T.alloc_shared((64, 64), "float16")
+            Bs = T.alloc_shared((64, 64), "float16")
+            Cl = T.alloc_fragment((64, 64), "float32")
+            T.clear(Cl)
+            for k in T.serial(size // 64):
+                T.copy(A[by * 64, k * 64], As)
+                T.copy(B[bx * 64, k * 64], Bs)
+                for i, j in T.Parallel(64, 64):
+                    Cl[i, j] += As[i, j] * Bs[i, j]
+            T.copy(Cl, C[by * 64, bx * 64])
+
+    return main
+
+
+def copied_elements(width, size=1 << 26):
+    """Each thread copies `width` neighbouring elements."""
+
+    @T.prim_func
+    def main(X: T.Tensor((size,), "float16"), Y: T.Tensor((size,), "float16")):
+        with T.Kernel(size // 256 // width, threads=256) as bx:
+            t = T.get_thread_binding()
+            for v in T.vectorized(width):
+                Y[(bx * 256 + t) * width + v] = X[(bx * 256 + t) * width + v]
+
+    return main

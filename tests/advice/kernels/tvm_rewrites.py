@@ -12,10 +12,10 @@ def scale(x: T.Buffer((1 << 22,), "float16"), y: T.Buffer((1 << 22,), "float16")
 
 @T.prim_func(s_tir=True)
 def scale_not_vectorized(x: T.Buffer((1 << 22,), "float16"), y: T.Buffer((1 << 22,), "float16")):
-    for b in T.thread_binding(16384, thread="blockIdx.x"):
-        for t in T.thread_binding(32, thread="threadIdx.x"):
+    for b in T.thread_binding(2048, thread="blockIdx.x"):
+        for t in T.thread_binding(256, thread="threadIdx.x"):
             for v in T.vectorized(8):
-                y[b * 256 + t * 8 + v] = x[b * 256 + t * 8 + v] * T.float16(2)
+                y[b * 2048 + t * 8 + v] = x[b * 2048 + t * 8 + v] * T.float16(2)
 
 
 @T.prim_func(s_tir=True)

@@ -2,8 +2,9 @@
 
 What it finds
 -------------
-A TVMScript kernel for a GPU whose neighbouring threads access neighbouring elements, one element a
-thread. tilelang vectorises its copies and parallel loops itself, so its kernels are left out.
+A kernel for a GPU whose neighbouring threads access neighbouring elements, one element a thread.
+tilelang vectorises its copies and parallel loops itself, so that of its kernels only those are
+concerned that index by the thread.
 
 Why it costs time
 -----------------
@@ -13,12 +14,13 @@ take more instructions, and more threads are needed to keep as many bytes in fli
 Evidence
 --------
 The saving is the difference between two predictions. The rule tries the vector that fills 16 bytes,
-then halves its width, and reports the best.
+then halves its width, each with fewer threads and with fewer blocks, and reports the best.
 
 How to change it
 ----------------
 Let each thread process as many neighbouring elements as the message says, in a `T.vectorized` loop,
-with as many times fewer threads.
+with as many times fewer threads or blocks. In tilelang, a `T.Parallel` loop over the elements of a
+block in place of the index by the thread is vectorised by itself.
 
 Example
 -------
@@ -31,12 +33,12 @@ Example
  # tirlens: device=h100-sxm
  @T.prim_func(s_tir=True)
  def scale(x: T.Buffer((N,), "float16"), y: T.Buffer((N,), "float16")):
-     for b in T.thread_binding(N // 256, thread="blockIdx.x"):
--        for t in T.thread_binding(256, thread="threadIdx.x"):
+-    for b in T.thread_binding(N // 256, thread="blockIdx.x"):
++    for b in T.thread_binding(N // 2048, thread="blockIdx.x"):
+         for t in T.thread_binding(256, thread="threadIdx.x"):
 -            y[b * 256 + t] = x[b * 256 + t] * T.float16(2)
-+        for t in T.thread_binding(32, thread="threadIdx.x"):
 +            for v in T.vectorized(8):
-+                y[b * 256 + t * 8 + v] = x[b * 256 + t * 8 + v] * T.float16(2)
++                y[b * 2048 + t * 8 + v] = x[b * 2048 + t * 8 + v] * T.float16(2)
 ```
 
 Source
@@ -54,31 +56,37 @@ from tirlens.model.dtypes import byte_count
 from tirlens.model.report import Advice
 
 VECTOR_BYTES = 16
+#: What there is less of where each thread moves a vector.
+_REWRITES = {"threads": rewrite.with_vectors, "blocks": rewrite.with_wide_blocks}
 
 
 def check(question: Question) -> Iterator[Advice]:
     facts = question.facts
     loop = rewrite.thread_loop(facts)
-    if facts.framework == "tilelang" or loop is None or question.device.kind != "gpu":
+    if loop is None or question.device.kind != "gpu":
         return
     touched = {access.buffer for one, _ in rewrite.statements(facts) for access in one.accesses}
     arrays = [item for item in facts.buffers if item.id in touched and item.scope == "global"]
     sizes = [byte_count(1, item.dtype) or VECTOR_BYTES for item in arrays]
     width = VECTOR_BYTES // max(sizes, default=VECTOR_BYTES)
-    options: list[tuple[float, int]] = []
+    options: list[tuple[float, int, str]] = []
     while width > 1:
-        changed = rewrite.with_vectors(facts, width)
-        saving_s = question.saving_s(changed) if changed is not None else None
-        if saving_s is not None:
-            options.append((saving_s, width))
+        for fewer, rewritten in _REWRITES.items():
+            changed = rewritten(facts, width)
+            saving_s = question.saving_s(changed) if changed is not None else None
+            if saving_s is not None:
+                options.append((saving_s, width, fewer))
         width //= 2
-    saving_s, width = max(options, default=(None, 0))
+    saving_s, width, fewer = max(options, key=lambda option: option[:2], default=(None, 0, ""))
     if question.is_noticeable(saving_s):
         yield Advice(
             rule="not-vectorized",
             span=loop.sites[0] if loop.sites else facts.span,
             severity="hint",
             action=f"vectors of {width} elements",
-            message=f"each thread moves one element: T.vectorized({width}) moves {width} at once",
+            message=(
+                f"each thread moves one element: T.vectorized({width}) moves {width} at once, "
+                f"with 1/{width} of the {fewer}"
+            ),
             saving_s=saving_s,
         )

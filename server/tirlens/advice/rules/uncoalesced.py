@@ -57,7 +57,7 @@ NVIDIA, CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tirlens.advice import rewrite
@@ -68,7 +68,7 @@ from tirlens.model.report import Advice
 from tirlens.source.edits import Change
 from tirlens_counting.expressions import free_variables, simplify
 from tirlens_counting.intervals import Interval
-from tirlens_worker.facts import Expr, KernelFacts
+from tirlens_worker.facts import Buffer, Expr, KernelFacts
 
 #: A change of the program is preferred to another layout of an array if it saves this share of it.
 PREFERRED_SHARE = 0.5
@@ -189,11 +189,11 @@ def _lanes_last(question: Question, distant: DistantAccess) -> _Layout | None:
     dimension, last = distant.dimension, len(buffer.shape) - 1
     if dimension is not None and dimension != last:
         order = [axis for axis in range(last + 1) if axis != dimension] + [dimension]
-        text = ", ".join(str(buffer.shape[axis]) for axis in order)
+        text = _stored(buffer, order)
         along_row = distant.access.indices[-1]
-        remedy = f"store it as ({text}), a structure of arrays"
+        remedy = f"store it {text}, a structure of arrays"
         if free_variables(along_row):
-            remedy = f"let them go along its last dimension, or store it as ({text})"
+            remedy = f"let them go along its last dimension, or store it {text}"
         return _Layout(rewrite.with_order(facts, buffer, order), along_row, remedy)
     if last or distant.step <= 1:
         return None
@@ -206,6 +206,17 @@ def _lanes_last(question: Question, distant: DistantAccess) -> _Layout | None:
     along_row = ("%", distant.access.indices[0], distant.step)
     remedy = f"store what they access at once side by side, as ({text})"
     return _Layout(changed, simplify(along_row), remedy)
+
+
+def _stored(buffer: Buffer, order: Sequence[int]) -> str:
+    """How an array is stored: by its sizes where they tell the axes apart, else by the axes."""
+    if len(set(buffer.shape)) == len(buffer.shape):
+        return f"as ({', '.join(str(buffer.shape[axis]) for axis in order)})"
+    moved = [axis for place, axis in enumerate(order) if place != axis]
+    if len(moved) > 2:
+        return f"with its axes in the order {', '.join(map(str, order))}"
+    exchanged = f"axes {min(moved)} and {max(moved)} exchanged"
+    return f"transposed, its {exchanged}" if len(order) == 2 else f"with its {exchanged}"
 
 
 def _ranges(question: Question) -> dict[str, Interval]:
