@@ -212,12 +212,19 @@ class BuiltTracer:
 
 
 def _without_repeated(events: List[Event]) -> List[Event]:
-    """`events` without those of assumed calls that build what the document itself has built."""
+    """`events` without those of calls whose arguments are assumed, where the document has own ones.
+
+    Nor are those of other calls among them that build what the document itself has built.
+    """
     own = [functions(event.value) for event in events if event.origin is None]
     return [
         event
         for event in events
-        if event.origin is None or not any(_is_same(functions(event.value), other) for other in own)
+        if event.origin is None
+        or (
+            not (own and event.origin.source == "assumed")
+            and not any(_is_same(functions(event.value), other) for other in own)
+        )
     ]
 
 
