@@ -89,9 +89,9 @@ def products(facts: KernelFacts) -> Iterator[Product]:
         if len(writes) != 1 or len(operands) != 2 or not is_sum:
             continue
         origins = [_origin(access, facts) for access in operands]
-        first, second = (_resolved(access, names) for access, _ in origins)
+        first, second = (_resolve(access, names) for access, _ in origins)
         loads = tuple(load for _, load in origins if load is not None)
-        result = _resolved(writes[0], names)
+        result = _resolve(writes[0], names)
         yield Product(statement, result, (first, second), loads, ancestors)
 
 
@@ -111,7 +111,7 @@ def _statements(
             yield from _statements(node.body, inside, names)
 
 
-def _resolved(access: Access, names: Mapping[str, Expr]) -> Access:
+def _resolve(access: Access, names: Mapping[str, Expr]) -> Access:
     return replace(access, indices=tuple(substitute(index, names) for index in access.indices))
 
 
@@ -137,7 +137,7 @@ def _origin(access: Access, facts: KernelFacts) -> tuple[Access, Statement | Non
             values[index] = value
         elif index != value:
             return access, None
-    return _resolved(read[0], values), loads[0]
+    return _resolve(read[0], values), loads[0]
 
 
 def tile_product(
@@ -233,7 +233,7 @@ def _operation(
     whole = Access(result.id, "read", (0, 0), (m, n), route="mma")
     dtype = _buffer(facts, product.operands[0].buffer).dtype
     operation = Gemm(
-        label=product.statement.label,
+        label="product of tiles",
         arith=(Arith("mma", dtype, m * n * k, accumulator=result.dtype, shape=(m, n, k)),),
         accesses=(
             *(_tile_access(access, box) for access in product.operands),

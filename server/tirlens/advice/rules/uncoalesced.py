@@ -189,7 +189,7 @@ def _lanes_last(question: Question, distant: DistantAccess) -> _Layout | None:
     dimension, last = distant.dimension, len(buffer.shape) - 1
     if dimension is not None and dimension != last:
         order = [axis for axis in range(last + 1) if axis != dimension] + [dimension]
-        text = _stored(buffer, order)
+        text = _layout_text(buffer, order)
         along_row = distant.access.indices[-1]
         remedy = f"store it {text}, a structure of arrays"
         if free_variables(along_row):
@@ -208,7 +208,7 @@ def _lanes_last(question: Question, distant: DistantAccess) -> _Layout | None:
     return _Layout(changed, simplify(along_row), remedy)
 
 
-def _stored(buffer: Buffer, order: Sequence[int]) -> str:
+def _layout_text(buffer: Buffer, order: Sequence[int]) -> str:
     """How an array is stored: by its sizes where they tell the axes apart, else by the axes."""
     if len(set(buffer.shape)) == len(buffer.shape):
         return f"as ({', '.join(str(buffer.shape[axis]) for axis in order)})"
