@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import inspect
 from types import CodeType, FrameType
-from typing import Any, Optional, Set
+from typing import Any, Optional, Set, Tuple, cast
 
 _UNKNOWN = "..."
 _MAX_CHARACTERS = 40
@@ -60,7 +60,9 @@ def _assigned_names(code: CodeType) -> Set[str]:
     for instruction in dis.get_instructions(code):
         if instruction.opname.startswith(("STORE_FAST", "STORE_DEREF")):
             value: Any = instruction.argval
-            found.update(map(str, value if isinstance(value, tuple) else (value,)))
+            # One instruction of Python 3.13 may store two.
+            names = cast(Tuple[str, ...], value) if isinstance(value, tuple) else (str(value),)
+            found.update(names)
     return found
 
 
