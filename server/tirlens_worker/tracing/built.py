@@ -237,10 +237,15 @@ def _is_same(some: List[Named], others: List[Named]) -> bool:
 
 
 def _call_of(event: Event, name: str) -> Call:
-    """The call that executed the statement `name` of an event: that of the function around it."""
+    """The call that executed the statement `name` of an event: that of the function around it.
+
+    That of the tracer stays where its arguments are assumed, or where the inner call has none.
+    """
     origin = event.origin
     if origin is not None:
-        return Call(event.call or origin.expression, origin.source, origin.assumed, origin.model)
+        is_inner = origin.source != "assumed" and not event.call.endswith("()")
+        text = (event.call if is_inner else "") or origin.expression
+        return Call(text, origin.source, origin.assumed, origin.model)
     if event.call:
         return Call(event.call, "call-site", {})
     return Call(name, "module-level", {})
