@@ -306,7 +306,7 @@ def test_a_saving_is_from_the_time_that_is_displayed_where_the_lowered_kernel_is
     changed = asked(facts)["not-pipelined"]
     assert report.time_s is not None and changed.saving_s is not None
     for faster_by_s in (0.0, changed.saving_s / 2):
-        shown = report.replace(time_s=report.time_s - faster_by_s)
+        shown = replace(report, time_s=report.time_s - faster_by_s)
         lowered = replace(facts, lowered=(LoweredLaunch("sm_90", 256, 200_000),))
         found = {one.rule: one for one in advise(Question(lowered, device, report=shown))}
         left_s = changed.saving_s - faster_by_s
@@ -543,7 +543,7 @@ def test_waves_of_assumed_sizes_are_no_advice(assumed: dict[str, str]) -> None:
 
 
 def tail(time_s: float) -> BreakdownEntry:
-    return BreakdownEntry("tail", "tail", site(1)[0], 1, 1, 0, 0, 0, time_s, None, None)
+    return BreakdownEntry(kind="tail", label="tail", span=site(1)[0], executions=1, time_s=time_s)
 
 
 def test_one_block_a_row_has_no_tiles_to_change() -> None:

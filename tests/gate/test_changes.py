@@ -17,8 +17,10 @@ from tirlens_worker.facts import Built, Span
 from tirlens_worker.protocol import NeedsArguments, Problem
 
 HERE = Span(3, 0, 3, 5)
+NO_WORK = {"executions": 1, "flop": 0, "global_bytes": 0, "dram_bytes": 0}
 BASE = KernelReport(
-    "k", "k", HERE, "tvm", "0.27", "k", "module-level", {}, "h100-sxm", "H100",
+    name="k", definition="k", span=HERE, framework="tvm", framework_version="0.27", call="k",
+    call_source="module-level", bindings={}, device_id="h100-sxm", device_name="H100",
     time_s=100e-6, dram_bytes=ReadWrite(600, 400), compulsory_bytes=900,
     uncertainty={"rate": 0.08, "waits": 0.1},
 )  # fmt: skip
@@ -212,13 +214,16 @@ def test_each_side_lacks_the_calls_of_the_other() -> None:
 
 
 def leaf(label: str, line: int, time_s: float) -> BreakdownEntry:
-    return BreakdownEntry("op", label, Span(line, 0, line, 9), 1, 1, 0, 0, 0, time_s, None, None)
+    span = Span(line, 0, line, 9)
+    return BreakdownEntry(kind="op", label=label, span=span, trips=1, time_s=time_s, **NO_WORK)
 
 
 def loop(label: str, line: int, *inside: BreakdownEntry) -> BreakdownEntry:
     span = Span(line, 0, line, 9)
     time_s = sum(cost.time_s or 0.0 for cost in inside)
-    return BreakdownEntry("serial", label, span, 4, 1, 0, 0, 0, time_s, None, None, children=inside)
+    return BreakdownEntry(
+        kind="serial", label=label, span=span, trips=4, time_s=time_s, children=inside, **NO_WORK
+    )
 
 
 def named(old: str, new: str, before: KernelReport, now: KernelReport) -> ChangedLine | None:

@@ -24,7 +24,7 @@ LINE = Span(1, 0, 1, 0)
 
 def load_of(array: str, l2_bytes: float, dram_bytes: float) -> BreakdownEntry:
     return BreakdownEntry(
-        "op", f"copy {array}", LINE, None, 1, 0, None, dram_bytes, None, None, None,
+        kind="op", label=f"copy {array}", span=LINE, executions=1, flop=0, dram_bytes=dram_bytes,
         l2_bytes=l2_bytes, step="load", step_arrays=(array,),
     )  # fmt: skip
 
@@ -48,7 +48,9 @@ def report(**fields: Any) -> KernelReport:
         "loops": (load_of("A", 4e9, 1e9), load_of("B", 5e9, 1e9)),
     }
     return KernelReport(
-        "main", "matmul", LINE, "tvm", "0.27", "matmul()", "option", {}, H100.id, H100.name,
+        name="main", definition="matmul", span=LINE, framework="tvm", framework_version="0.27",
+        call="matmul()", call_source="option", bindings={}, device_id=H100.id,
+        device_name=H100.name,
         **{**known, **fields},
     )  # fmt: skip
 

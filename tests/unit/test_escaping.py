@@ -59,7 +59,10 @@ AT = Span(3, 0, 3, 20)
 
 
 def _kernel(name: str) -> KernelReport:
-    line = BreakdownEntry("op", name, AT, 1, 1, 1, 1, 1.0, 1e-6, 0.5, "dram")
+    line = BreakdownEntry(
+        kind="op", label=name, span=AT, trips=1, executions=1, flop=1, global_bytes=1,
+        dram_bytes=1.0, time_s=1e-6, share=0.5, bound="dram",
+    )  # fmt: skip
     elsewhere = replace(AT, file=f"/x/{name}.py")
     inner = replace(line, sites=(AT, elsewhere), details=((name, name),))
     return KernelReport(

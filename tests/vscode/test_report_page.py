@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def document() -> str:
         other = analyze(facts, a100)
         views.append(
             KernelView(
-                report.replace(advice=(advice,)),
+                replace(report, advice=(advice,)),
                 h100,
                 kernel_details(facts, h100),
                 Counterpart("a100-80-sxm", other, inclusive_times(other)),

@@ -123,11 +123,9 @@ def print_kernel(
 def breakdown(kernel: KernelReport, selected: Selection, room: int) -> Table:
     """The annotated loop nest, in lines of `room` characters."""
     visible = list(rows(kernel, selected))
-    cells = [
-        dict(zip(tables.LINE_COLUMNS, tables.line_cells(row.cost), strict=True)) for row in visible
-    ]
+    cells = [tables.line_cells(row.cost) for row in visible]
     left = room - _LEAST_LABEL - _NUMBERS
-    columns = fitting_columns(tables.LINE_COLUMNS, cells, left, _LEAST_IMPORTANT)
+    columns = fitting_columns(tables.line_columns(), cells, left, _LEAST_IMPORTANT)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=True, show_edge=False)
     for name in ("id", "line"):
         table.add_column(name, justify="right", no_wrap=True)

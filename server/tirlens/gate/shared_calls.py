@@ -116,7 +116,7 @@ def with_calls(
         for item in items
     }
     counted = [
-        kernel.replace(call=written.get((kernel.definition, kernel.call), kernel.call))
+        replace(kernel, call=written.get((kernel.definition, kernel.call), kernel.call))
         for kernel in others.kernels
         if kernel.has_counts
     ]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tirlens.ide import labels, launch
 from tirlens.ide.escaping import code, prose
 from tirlens.ide.terms import term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tirlens.model.report import BreakdownEntry, KernelReport
 
@@ -20,64 +20,43 @@ _N = TypeVar("_N", int, float)
 
 
 def kernel(report: KernelReport) -> str:
-    """The counters of a kernel."""
-    rows = [
-        ("FLOP", _flop(report)),
-        ("integer operations", _format_nonzero(report.operations.iop, _iop)),
-        ("useful", _useful(report)),
-        (
-            "global memory, issued",
-            _with_formula(
-                _read_write(report.global_bytes.read, report.global_bytes.write),
-                report.formula.get("global_bytes"),
-            ),
-        ),
-        ("compulsory", labels.compulsory(report)),
-        ("DRAM", _read_write(report.dram_bytes.read, report.dram_bytes.write)),
-        ("L2", _format_nonzero(report.l2_bytes, labels.bytes_)),
-        ("shared memory", _format_nonzero(report.shared_bytes, labels.bytes_)),
-        (
-            "intensity",
-            intensity(
-                report.arithmetic_intensity,
-                report.ridge_point,
-                labels.operations_unit(report.operations),
-            ),
-        ),
-        ("rate", _rate(report)),
-        ("bandwidth", _of_peak(report.dram_bytes_per_s, "B", report.dram_fraction)),
-        ("roofline", _format_known(report.roofline_time_s, labels.seconds)),
-        ("band", _band(report)),
-        ("launch", _launch(report)),
-        ("registers", _format_known(report.registers_per_thread, "{} a thread (estimated)".format)),
-        ("arrays", prose(launch.array_transfers(report))),
-        ("occupancy", _occupancy(report)),
-        ("waves", _waves(report)),
-    ]
-    return _table(rows)
+    """The counters of a kernel: its figures that have a term, in the order of their table."""
+    rows = list(_rows(report, _OF_KERNEL))
+    return _table([*rows, ("arrays", prose(launch.array_transfers(report)))])
 
 
 def line(cost: BreakdownEntry, report: KernelReport) -> str:
     """The counters of a line of the kernel `report`."""
-    rows = [
-        ("trips", _trips(cost)),
-        ("executions", _format_known(cost.executions, labels.number)),
-        ("FLOP", _format_unless_zero(cost.operations.float_ops, labels.flop)),
-        ("integer operations", _format_nonzero(cost.operations.iop, _iop)),
-        ("global memory, issued", _format_unless_zero(cost.global_bytes, labels.bytes_)),
-        ("DRAM", _format_unless_zero(cost.dram_bytes, labels.bytes_)),
-        ("L2", _format_nonzero(cost.l2_bytes, labels.bytes_)),
-        ("shared memory", _format_nonzero(cost.shared_bytes, labels.bytes_)),
-    ]
+    rows = list(_rows(cost, _OF_LINE))
     operations = cost.operations
     if operations.main is not None and cost.dram_bytes:
         unit = labels.operations_unit(operations)
         value = operations.main / cost.dram_bytes
         rows.append(("intensity", intensity(value, report.ridge_point, unit)))
-    if cost.time_s and cost.overlapped_s:
-        rows.append(("overlapped", labels.seconds(cost.overlapped_s)))
     rows.extend((name, prose(text)) for name, text in cost.details)
     return _table(rows)
+
+
+def _rows(
+    report: KernelReport | BreakdownEntry, texts: Mapping[str, Callable[[Any], str]]
+) -> Iterator[tuple[str, str]]:
+    """The terms of the figures with their texts: those of `texts`, or the value in its unit."""
+    # The first hovers are displayed before the model is imported.
+    from tirlens.model.report import figures
+
+    for figure in figures(type(report)):
+        if figure.term:
+            text = texts.get(figure.name)
+            value = getattr(report, figure.name)
+            yield (
+                figure.term,
+                (in_unit(value, figure.unit) if value else "") if text is None else text(report),
+            )
+
+
+def in_unit(value: float | None, unit: str) -> str:
+    """The text of a figure: its value in the unit of the table of figures."""
+    return _FORMATS[unit](value)
 
 
 def _flop(report: KernelReport) -> str:
@@ -213,3 +192,64 @@ def _waves(report: KernelReport) -> str:
 
 def _cell(text: str) -> str:
     return " ".join(text.split())
+
+
+def _above(_: KernelReport | BreakdownEntry) -> str:
+    """What the verdict above the counters says."""
+    return ""
+
+
+_FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "": labels.number,
+    "s": labels.seconds,
+    "bytes": labels.bytes_,
+    "bytes/s": lambda value: labels.rate(value, "B"),
+    "FLOP": labels.flop,
+    "FLOP/s": lambda value: labels.rate(value, "FLOP"),
+    "FLOP/B": lambda value: f"{labels.number(value)} FLOP/B",
+    "IOP": _iop,
+    "fraction": labels.percent,
+}
+# The texts of figures that are more than their value in its unit.
+_OF_KERNEL: Mapping[str, Callable[[KernelReport], str]] = {
+    "time_s": _above,
+    "bound": _above,
+    "time_band_s": _band,
+    "roofline_time_s": lambda report: _format_known(report.roofline_time_s, labels.seconds),
+    "flop": _flop,
+    "int_ops": lambda report: _format_nonzero(report.operations.iop, _iop),
+    "useful_flop": _useful,
+    "flop_per_s": _rate,
+    "dram_bytes_per_s": lambda report: _of_peak(report.dram_bytes_per_s, "B", report.dram_fraction),
+    "global_bytes": lambda report: _with_formula(
+        _read_write(report.global_bytes.read, report.global_bytes.write),
+        report.formula.get("global_bytes"),
+    ),
+    "compulsory_bytes": labels.compulsory,
+    "dram_bytes": lambda report: _read_write(report.dram_bytes.read, report.dram_bytes.write),
+    "arithmetic_intensity": lambda report: intensity(
+        report.arithmetic_intensity,
+        report.ridge_point,
+        labels.operations_unit(report.operations),
+    ),
+    "grid": _launch,
+    "registers_per_thread": lambda report: _format_known(
+        report.registers_per_thread, "{} a thread (estimated)".format
+    ),
+    "occupancy": _occupancy,
+    "waves": _waves,
+}
+_OF_LINE: Mapping[str, Callable[[BreakdownEntry], str]] = {
+    "trips": _trips,
+    "executions": lambda cost: _format_known(cost.executions, labels.number),
+    "time_s": _above,
+    "share": _above,
+    "bound": _above,
+    "overlapped_s": lambda cost: (
+        labels.seconds(cost.overlapped_s) if cost.time_s and cost.overlapped_s else ""
+    ),
+    "flop": lambda cost: _format_unless_zero(cost.operations.float_ops, labels.flop),
+    "int_ops": lambda cost: _format_nonzero(cost.operations.iop, _iop),
+    "global_bytes": lambda cost: _format_unless_zero(cost.global_bytes, labels.bytes_),
+    "dram_bytes": lambda cost: _format_unless_zero(cost.dram_bytes, labels.bytes_),
+}

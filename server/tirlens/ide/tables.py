@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tirlens.ide import call_text, labels, launch, places, sizes, verdicts
+from tirlens.ide import call_text, counters, labels, launch, places, sizes, verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tirlens.model.report import BreakdownEntry, KernelReport
     from tirlens_worker.facts import Span
 
-LINE_COLUMNS: tuple[str, ...] = ("trips", "time", "share", "FLOP", "global", "DRAM", "bound")
 WORDS = frozenset({"bound", "device"})
 """The columns that hold words and not numbers."""
 
 
 def kernel_cells(kernel: KernelReport) -> dict[str, str]:
     """The figures of a kernel that are compared with those of others, by their columns."""
-    band = kernel.time_band_s
-    return {
-        "time": labels.seconds(kernel.time_s),
-        "band": "" if band is None else f"{labels.seconds(band[0])} - {labels.seconds(band[1])}",
-        "bound": verdicts.verdict(kernel).limit,
-        "FLOP": labels.work(kernel.operations),
-        "rate": _rate(kernel),
-        "peak": "" if kernel.operations.main == 0 else labels.percent(kernel.peak_fraction),
-        "issued": labels.bytes_(kernel.global_bytes.total),
-        "compulsory": labels.compulsory(kernel),
-        "DRAM": labels.bytes_(kernel.dram_bytes.total),
-        "FLOP/B": labels.number(kernel.arithmetic_intensity),
-        "occupancy": "" if kernel.occupancy is None else labels.percent(kernel.occupancy.fraction),
-        "waves": "" if kernel.waves is None else str(launch.wave_count(kernel.waves)),
-        "device": kernel.device_id,
-    }
+    return {**_cells(kernel, _OF_KERNEL), "device": kernel.device_id}
 
 
 def kernel_columns(kernels: Sequence[KernelReport]) -> list[str]:
@@ -46,19 +30,31 @@ def kernel_columns(kernels: Sequence[KernelReport]) -> list[str]:
     return list(names)
 
 
-def line_cells(cost: BreakdownEntry) -> tuple[str, ...]:
-    """The cells of a line of a breakdown under `LINE_COLUMNS`."""
-    return (
-        ""
-        if cost.trips is None
-        else "<=" * (cost.mean_trips is not None) + labels.number(cost.trips),
-        labels.time_or_overlap(cost),
-        labels.percent(cost.share),
-        labels.work(cost.operations),
-        labels.bytes_(cost.global_bytes),
-        labels.bytes_(cost.dram_bytes),
-        verdicts.unit(cost),
-    )
+def line_columns() -> tuple[str, ...]:
+    """The columns of a breakdown."""
+    from tirlens.model.report import BreakdownEntry, figures
+
+    return tuple(figure.column for figure in figures(BreakdownEntry) if figure.column)
+
+
+def line_cells(cost: BreakdownEntry) -> dict[str, str]:
+    """The cells of a line of a breakdown by their columns."""
+    return _cells(cost, _OF_LINE)
+
+
+def _cells(
+    report: KernelReport | BreakdownEntry, texts: Mapping[str, Callable[[Any], str]]
+) -> dict[str, str]:
+    """The figures with a column: the texts of `texts`, or the value in its unit."""
+    from tirlens.model.report import figures
+
+    return {
+        figure.column: texts[figure.name](report)
+        if figure.name in texts
+        else counters.in_unit(getattr(report, figure.name), figure.unit)
+        for figure in figures(type(report))
+        if figure.column
+    }
 
 
 def place(span: Span) -> str:
@@ -131,3 +127,40 @@ def _rate(kernel: KernelReport) -> str:
     operations, time_s = kernel.operations, kernel.time_s
     per_s = operations.main / time_s if operations.main is not None and time_s else None
     return labels.rate(per_s, labels.operations_unit(operations))
+
+
+def _band(kernel: KernelReport) -> str:
+    band = kernel.time_band_s
+    return "" if band is None else f"{labels.seconds(band[0])} - {labels.seconds(band[1])}"
+
+
+def _trips(cost: BreakdownEntry) -> str:
+    if cost.trips is None:
+        return ""
+    return "<=" * (cost.mean_trips is not None) + labels.number(cost.trips)
+
+
+# The cells of figures that are more than their value in its unit.
+_OF_KERNEL: Mapping[str, Callable[[KernelReport], str]] = {
+    "time_band_s": _band,
+    "bound": lambda kernel: verdicts.verdict(kernel).limit,
+    "flop": lambda kernel: labels.work(kernel.operations),
+    "flop_per_s": _rate,
+    "peak_fraction": lambda kernel: (
+        "" if kernel.operations.main == 0 else labels.percent(kernel.peak_fraction)
+    ),
+    "global_bytes": lambda kernel: labels.bytes_(kernel.global_bytes.total),
+    "compulsory_bytes": labels.compulsory,
+    "dram_bytes": lambda kernel: labels.bytes_(kernel.dram_bytes.total),
+    "arithmetic_intensity": lambda kernel: labels.number(kernel.arithmetic_intensity),
+    "occupancy": lambda kernel: (
+        "" if kernel.occupancy is None else labels.percent(kernel.occupancy.fraction)
+    ),
+    "waves": lambda kernel: "" if kernel.waves is None else str(launch.wave_count(kernel.waves)),
+}
+_OF_LINE: Mapping[str, Callable[[BreakdownEntry], str]] = {
+    "trips": _trips,
+    "time_s": labels.time_or_overlap,
+    "flop": lambda cost: labels.work(cost.operations),
+    "bound": verdicts.unit,
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tirlens.ide.escaping import prose
@@ -12,33 +13,10 @@ if TYPE_CHECKING:
 SITE = "https://tirlens.github.io/tirlens/"
 _GLOSSARY = f"{SITE}glossary/"
 
-#: The terms of hovers, each with its anchor in the glossary.
-ANCHORS: Mapping[str, str] = {
-    "time": "time",
-    "share": "share",
-    "bound": "bounds",
-    "FLOP": "flop",
-    "integer operations": "iop",
-    "useful": "useful",
-    "global memory, issued": "global-memory",
-    "compulsory": "compulsory",
-    "DRAM": "dram",
-    "L2": "cache-bytes",
-    "shared memory": "cache-bytes",
-    "intensity": "intensity",
+# The anchors of the terms that are no figures.
+_OTHERS: Mapping[str, str] = {
     "ridge point": "ridge-point",
-    "rate": "rate",
-    "bandwidth": "rate",
-    "roofline": "roofline",
-    "band": "band",
-    "overlapped": "overlapped",
-    "launch": "blocks",
-    "registers": "registers",
     "arrays": "arrays",
-    "occupancy": "occupancy",
-    "waves": "waves",
-    "trips": "trips",
-    "executions": "executions",
     "coalescing": "coalescing",
     "spills": "spills",
     "Assumed": "assumed",
@@ -57,9 +35,19 @@ BOUNDS: Mapping[str, str] = {
 }
 
 
+@cache
+def anchors() -> Mapping[str, str]:
+    """The terms of hovers, each with its anchor in the glossary."""
+    # The first hovers are displayed before the model is imported.
+    from tirlens.model.report import BreakdownEntry, KernelReport, figures
+
+    known = (*figures(KernelReport), *figures(BreakdownEntry))
+    return {**{one.term: one.anchor for one in known if one.term}, **_OTHERS}
+
+
 def term(text: str) -> str:
     """`text` as a link to its entry of the glossary; as plain text if it has none."""
-    anchor = ANCHORS.get(text)
+    anchor = anchors().get(text)
     return prose(text) if anchor is None else f"[{prose(text)}]({_GLOSSARY}#{anchor})"
 
 

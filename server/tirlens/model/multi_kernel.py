@@ -5,14 +5,13 @@ The model analyses each kernel with its own launch and merges the reports.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from statistics import fmean
 
 from tirlens_worker.facts import Branch, Expr, KernelFacts, Let, Loop, Node, Statement, While
 
-from .operations import sum_counts
-from .report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite
+from .report import BreakdownEntry, CaveatNote, KernelReport
+from .report.figure import merged_figures, total
 
 _BLOCK = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
 _THREAD = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
@@ -33,56 +32,32 @@ def split_kernels(facts: KernelFacts) -> tuple[KernelFacts, ...]:
 
 
 def merge_reports(reports: Sequence[KernelReport]) -> KernelReport:
-    """One report of kernels that run in sequence: sums, and launch and bound of the longest."""
+    """One report of kernels that run in sequence: each figure by its merge rule."""
     for report in reports:
         if not report.has_counts:
             return report
     longest = max(reports, key=lambda report: report.time_s or 0.0)
-    time_s = _sum_known([report.time_s for report in reports])
-    bands = [report.time_band_s for report in reports]
-    low, high = (
-        _sum_known([None if band is None else band[end] for band in bands]) for end in (0, 1)
-    )
+    time_s = total([report.time_s for report in reports])
+    shares = [(report.time_s or 0.0) / time_s if time_s else 0.0 for report in reports]
     notes = dict.fromkeys(note for report in reports for note in report.caveats)
     note = CaveatNote(
         f"{len(reports)} kernels in sequence: launch and bound are those of the longest",
         longest.span,
     )
-    flop = _sum_counts([report.flop for report in reports])
-    work = sum_counts(report.operations for report in reports).main
-    moved = _sum_read_write([report.dram_bytes for report in reports])
-    dram = moved.total
-    parts = [(report, (report.time_s or 0.0) / time_s if time_s else 0.0) for report in reports]
-    return replace(
+    merged = replace(
         # Without its time the sequence has none, for the same reason.
         next((report for report in reports if report.time_s is None), longest),
-        flop=flop,
-        useful_flop=_sum_counts([report.useful_flop for report in reports]),
-        masked_flop=_sum_counts([report.masked_flop for report in reports]),
-        flop_by_class=_sum_by_class([report.flop_by_class for report in reports]),
-        int_ops=_sum_counts([report.int_ops for report in reports]),
-        global_bytes=_sum_read_write([report.global_bytes for report in reports]),
-        compulsory_bytes=_sum_counts([report.compulsory_bytes for report in reports]),
-        compulsory_is_exact=all(report.compulsory_is_exact for report in reports),
-        compulsory_sector_bytes=_sum_counts([report.compulsory_sector_bytes for report in reports]),
-        compulsory_sectors_are_exact=all(report.compulsory_sectors_are_exact for report in reports),
-        dram_bytes=moved,
-        l2_bytes=_sum_counts([report.l2_bytes for report in reports]),
-        shared_bytes=_sum_counts([report.shared_bytes for report in reports]),
-        time_s=time_s,
-        time_band_s=None if low is None or high is None else (low, high),
-        roofline_time_s=_sum_known([report.roofline_time_s for report in reports]),
-        arithmetic_intensity=work / dram if work is not None and dram else None,
-        flop_per_s=flop / time_s if flop is not None and time_s else None,
-        peak_fraction=_weighted_mean([(report.peak_fraction, share) for report, share in parts]),
-        dram_bytes_per_s=dram / time_s if dram is not None and time_s else None,
-        dram_fraction=_weighted_mean([(report.dram_fraction, share) for report, share in parts]),
-        utilisation=_weighted_means([(report.utilisation, share) for report, share in parts]),
-        uncertainty=_weighted_means([(report.uncertainty, share) for report, share in parts]),
-        formula={},
+        **merged_figures(reports, shares),
         loops=tuple(_with_share(cost, time_s) for report in reports for cost in report.loops),
         sequence=tuple(report.launch for report in reports),
         caveats=(*notes, note),
+    )
+    moved = merged.dram_bytes.total
+    return replace(
+        merged,
+        arithmetic_intensity=_quotient(merged.operations.main, moved),
+        flop_per_s=_quotient(merged.flop, time_s),
+        dram_bytes_per_s=_quotient(moved, time_s),
     )
 
 
@@ -134,34 +109,5 @@ def _with_share(cost: BreakdownEntry, time_s: float | None) -> BreakdownEntry:
     )
 
 
-def _sum_counts(values: Sequence[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
-
-
-def _sum_known(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
-
-
-def _weighted_mean(weighted: Sequence[tuple[float | None, float]]) -> float | None:
-    known = [(value, weight) for value, weight in weighted if value is not None and weight]
-    return fmean(*zip(*known, strict=True)) if known else None
-
-
-def _weighted_means(parts: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, float]:
-    names = dict.fromkeys(name for values, _ in parts for name in values)
-    return {name: sum(values.get(name, 0.0) * weight for values, weight in parts) for name in names}
-
-
-def _sum_read_write(parts: Sequence[ReadWrite]) -> ReadWrite:
-    return ReadWrite(
-        _sum_counts([one.read for one in parts]), _sum_counts([one.write for one in parts])
-    )
-
-
-def _sum_by_class(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    return {
-        name: sum(part.get(name, 0) for part in parts)
-        for name in dict.fromkeys(name for part in parts for name in part)
-    }
+def _quotient(value: float | None, unit: float | None) -> float | None:
+    return value / unit if value is not None and unit else None

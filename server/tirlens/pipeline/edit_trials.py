@@ -116,14 +116,15 @@ def with_outcomes(report: FileReport, known: Mapping[TrialKey, Outcome]) -> File
     if not any(advice.edit for kernel in report.kernels for advice in kernel.advice):
         return report
     kernels = (
-        kernel.replace(
+        replace(
+            kernel,
             advice=tuple(
                 _by_saving(
                     tried
                     for advice in kernel.advice
                     if (tried := _with_outcome(kernel, advice, known, report)) is not None
                 )
-            )
+            ),
         )
         for kernel in report.kernels
     )

@@ -115,7 +115,7 @@ def with_measured(
             own = (one for one in times if one.kernel == kernel.definition)
             if known and any(_is_edited(one, digest) for one in own):
                 known = _join_texts(committed().get(kernel.definition, ()), known)
-            kernel = kernel.replace(measured=_own_times(kernel, times, digest, known))
+            kernel = replace(kernel, measured=_own_times(kernel, times, digest, known))
         kernels.append(kernel)
     return replace(report, kernels=tuple(kernels)), seen
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, is_dataclass
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, cast
 
 from tirlens.hardware import Device
 from tirlens.ide.notebook_file import CellSpan
 from tirlens.language_models import load
-from tirlens.model.report import Advice, BreakdownEntry, KernelReport, MeasuredTime
+from tirlens.model.report import Advice, BreakdownEntry, KernelReport, MeasuredTime, figures
 from tirlens.model.totals import ModuleTotal, module_totals
 from tirlens.pipeline.file_report import FileReport
 from tirlens.pipeline.step_cost import step_cost, step_json
@@ -20,15 +21,6 @@ from tirlens_worker.facts import Span
 from tirlens_worker.protocol import NeedsArguments, Problem
 
 SCHEMA_VERSION = 1
-
-_PLAIN = (
-    "status", "message", "schedule", "threads_per_block", "shared_bytes_per_block",
-    "registers_per_thread", "launch_facts", "flop", "useful_flop", "int_ops", "compulsory_bytes",
-    "compulsory_is_exact", "compulsory_sector_bytes", "compulsory_sectors_are_exact",
-    "l2_bytes", "shared_bytes", "time_s", "roofline_time_s", "bound", "bound_class",
-    "bound_reason", "arithmetic_intensity", "ridge_point", "flop_per_s", "peak_fraction",
-    "dram_bytes_per_s", "dram_fraction",
-)  # fmt: skip
 
 
 def to_json(
@@ -93,9 +85,97 @@ def device_json(device: Device) -> dict[str, Any]:
     }
 
 
+#: The keys of a kernel that are no figures, with their meaning.
+KERNEL_KEYS: Mapping[str, str] = {
+    "name": "the name of the kernel's function",
+    "definition": "the name of its `def`",
+    "file": "the file of its `def`",
+    "line": "the line of its `def`",
+    "column": "the column of its `def`",
+    "framework": "`name` and `version`",
+    "device": (
+        "`id`, `name`, and `source`: `directive`, `project`, `option`, `target`, `schedule` (a CPU "
+        "for loops of `T.parallel`), `instructions` (a GPU that has those of the source), "
+        "`machine` or `default`"
+    ),
+    "math_fidelity": (
+        "`name` and `source` (`directive`, `project`, `option`, `default`) of the "
+        "[math fidelity](devices.md#math-fidelity) of the matrix products on Tensix cores; null "
+        "for other kernels and devices"
+    ),
+    "call": "the [arguments](arguments.md) that the figures are for",
+    "call_source": "[where](arguments.md#where-arguments-come-from) they come from",
+    "call_site": "`FILE:LINE` of a call in another file; else null",
+    "launches": "how often a [captured](capture.md) call was launched; else null",
+    "bindings": "the sizes of the dynamic dimensions",
+    "assumed": (
+        "the arguments and sizes that nothing gives, with the values that are assumed: "
+        '`{"N": 4096, "dtype": "float16"}`'
+    ),
+    "model": (
+        "the language model whose sizes some of the assumed arguments have: `id`, `name`, `source`, "
+        "`sizes` (the arguments), and `chosen` (by the user); else null"
+    ),
+    "sizes": "the arguments and dynamic dimensions on which the shapes of the arrays depend",
+    "arrays": "`name`, `dtype` and `shape` of the arrays that the kernel takes",
+    "status": (
+        "`ok`, `no-time` (its counts are known, its time is not), `needs-bindings`, "
+        "`unsupported` or `error`"
+    ),
+    "needs": "the arguments to give where the status is `needs-bindings`",
+    "message": "the reason of a status other than `ok`",
+    "launch_facts": "`source`, or `lowered`: where threads and shared memory are from",
+    "lowered": "what [lowering](measure.md) says; else null",
+    "budget": "the [budget](ci.md#budgets) of `time_s` and `dram_bytes`",
+    "over_budget": "what exceeds it",
+    "measured": (
+        "the [stored](measured.md#stored-times) times of this call, that on the kernel's device "
+        "first: `device`, `board`, `time_s`, `low_s` and `high_s` (10th and 90th percentile), "
+        "`samples`, `measured_at`, `tool`, `is_edited` (null where it is not known), `edits` (null "
+        "where they are not counted)"
+    ),
+    "built": (
+        "for a kernel that a statement builds: the `step` (`create_prim_func`, `reorder`), "
+        "`version` of its schedule, `is_last_version`, `previous_time_s`, the Relax function "
+        "`entry` that calls it `calls` times with `arrays`, and `same_as_line` where an earlier "
+        "statement built the same function; else null"
+    ),
+    "loops": "the [breakdown](#an-entry-of-the-breakdown)",
+    "advice": (
+        "`rule`, `line`, `column`, `severity`, `message`, `action` (the message in a few words), "
+        "`saving_s`, `edit` (null until it was [tried](advice.md#edits-are-tried))"
+    ),
+    "caveats": "`line` and `message`",
+}
+#: The keys of an entry of the breakdown that are no figures, with their meaning.
+ENTRY_KEYS: Mapping[str, str] = {
+    "line": "the line where it begins",
+    "column": "the column where it begins",
+    "end_line": "the line where it ends",
+    "file": "its file; null for the analysed one",
+    "sites": "`file`, `line` and `column` of the code of a macro, and of the calls around it",
+    "kind": (
+        "`pipelined`, `serial`, `parallel`, `unroll`, `vectorized`, `grid`, `block`, `op`, "
+        "`branch`, `launch` or `tail`"
+    ),
+    "op": "the operation of a statement",
+    "label": "the line in the words of the source",
+    "path": (
+        "what the line became on the device: `mma.sync`, `wgmma`, `tcgen05`; `TMA`, `cp.async`, "
+        "`loads and stores of threads`, the buffers of a tile; `not pipelined` for a loop whose "
+        "stages are lost"
+    ),
+    "lost": (
+        "what the source asks for that the line did not become, and why; empty where nothing is "
+        "lost"
+    ),
+    "details": "more rows of the hover",
+    "children": "the entries inside",
+}
+
+
 def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
-    """One kernel as in the contract."""
-    occupancy, waves = kernel.occupancy, kernel.waves
+    """One kernel as in the contract: `KERNEL_KEYS`, and its figures."""
     return {
         "name": kernel.name,
         "definition": kernel.definition,
@@ -116,43 +196,19 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
         "launches": kernel.launches,
         "bindings": dict(kernel.bindings),
         "assumed": {name: _value(text) for name, text in kernel.assumed.items()},
-        "model": kernel.model
-        and {
-            "id": kernel.model.model,
-            "name": load(kernel.model.model).name,
-            "source": load(kernel.model.model).source,
-            "sizes": dict(kernel.model.values),
-            "chosen": kernel.model.is_chosen,
-        },
+        "model": _model_json(kernel),
         "sizes": dict(kernel.sizes),
-        "arrays": [
-            {"name": array.name, "dtype": array.dtype, "shape": array.shape}
-            for array in kernel.arrays
-        ],
+        "arrays": [asdict(array) for array in kernel.arrays],
+        "status": kernel.status,
         "needs": list(kernel.needs),
-        "grid": list(kernel.grid),
-        **{name: getattr(kernel, name) for name in _PLAIN},
-        "flop_by_class": dict(kernel.flop_by_class),
-        "global_bytes": {"read": kernel.global_bytes.read, "write": kernel.global_bytes.write},
-        "dram_bytes": {"read": kernel.dram_bytes.read, "write": kernel.dram_bytes.write},
-        "time_band_s": list(kernel.time_band_s) if kernel.time_band_s else None,
-        "utilisation": dict(kernel.utilisation),
-        "budget": {"time_s": kernel.budget.time_s, "dram_bytes": kernel.budget.dram_bytes},
+        "message": kernel.message,
+        "launch_facts": kernel.launch_facts,
+        "lowered": _lowered_json(kernel),
+        **_figures_json(kernel),
+        "budget": asdict(kernel.budget),
         "over_budget": list(kernel.over_budget),
-        "occupancy": None
-        if occupancy is None
-        else {
-            "blocks_per_sm": occupancy.blocks_per_sm,
-            "fraction": occupancy.fraction,
-            "limiter": occupancy.limiter,
-        },
-        "waves": None
-        if waves is None
-        else {"count": waves.count, "tail_fraction": waves.tail_fraction},
-        "formula": dict(kernel.formula),
         "measured": [_measured_json(item) for item in kernel.measured],
         "built": _built_json(kernel),
-        "lowered": _lowered_json(kernel),
         "loops": [cost_json(cost) for cost in kernel.loops],
         "advice": [_advice_json(item) for item in kernel.advice],
         "caveats": [
@@ -160,6 +216,32 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
             for item in kernel.caveats
         ],
     }
+
+
+def _model_json(kernel: KernelReport) -> dict[str, Any] | None:
+    if kernel.model is None:
+        return None
+    found = load(kernel.model.model)
+    return {
+        "id": kernel.model.model,
+        "name": found.name,
+        "source": found.source,
+        "sizes": dict(kernel.model.values),
+        "chosen": kernel.model.is_chosen,
+    }
+
+
+def _figures_json(report: KernelReport | BreakdownEntry) -> dict[str, Any]:
+    """The figures by name, those of several parts as objects and lists."""
+    return {one.name: _plain(getattr(report, one.name)) for one in figures(type(report))}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[str, Any]", value))
+    if isinstance(value, tuple):
+        return list(cast("tuple[Any, ...]", value))
+    return dict(vars(value)) if is_dataclass(value) else value
 
 
 def _measured_json(measured: MeasuredTime) -> dict[str, Any]:
@@ -245,7 +327,7 @@ def _lowered_json(kernel: KernelReport) -> dict[str, Any] | None:
 
 
 def cost_json(cost: BreakdownEntry) -> dict[str, Any]:
-    """One line of the breakdown with what is inside it."""
+    """One line of the breakdown with what is inside it: `ENTRY_KEYS`, and its figures."""
     return {
         **line_json(cost.span),
         "column": cost.span.column,
@@ -254,19 +336,7 @@ def cost_json(cost: BreakdownEntry) -> dict[str, Any]:
         "kind": cost.kind,
         "op": cost.op,
         "label": cost.label,
-        "trips": cost.trips,
-        "mean_trips": cost.mean_trips,
-        "executions": cost.executions,
-        "flop": cost.flop,
-        "int_ops": cost.int_ops,
-        "global_bytes": cost.global_bytes,
-        "dram_bytes": cost.dram_bytes,
-        "l2_bytes": cost.l2_bytes,
-        "shared_bytes": cost.shared_bytes,
-        "time_s": cost.time_s,
-        "overlapped_s": cost.overlapped_s,
-        "share": cost.share,
-        "bound": cost.bound,
+        **_figures_json(cost),
         "path": list(cost.path),
         "lost": cost.lost,
         "details": dict(cost.details),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from tirlens.model.report import KernelReport
 from tirlens_worker.facts import KernelFacts
@@ -47,7 +48,7 @@ def with_previous_times(reports: Sequence[KernelReport]) -> list[KernelReport]:
                 for other, time_s in times[schedule_of(report), report.device_id]
                 if other < number and time_s is not None
             ]
-            report = report.replace(previous_s=before[-1] if before else None)
+            report = replace(report, previous_s=before[-1] if before else None)
         out.append(report)
     return out
 

@@ -26,7 +26,10 @@ def cost(
     line: int, time_s: float, *children: BreakdownEntry, kind: str = "serial"
 ) -> BreakdownEntry:
     span = Span(line, 0, line, 9)
-    return BreakdownEntry(kind, f"L{line}", span, 1, 1, 0, 0, 0.0, time_s, 0.5, None, children)
+    return BreakdownEntry(
+        kind=kind, label=f"L{line}", span=span, trips=1, executions=1, flop=0, global_bytes=0,
+        dram_bytes=0.0, time_s=time_s, share=0.5, children=children,
+    )  # fmt: skip
 
 
 def kernel(time_s: float, *loops: BreakdownEntry, call: str = "f(64)") -> KernelReport:

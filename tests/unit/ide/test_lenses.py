@@ -27,8 +27,10 @@ AT = Span(3, 0, 3, 20)
 
 
 def entry(step: str, time_s: float, kind: str = "op") -> BreakdownEntry:
-    known = (None, 1, 0, 0, 0.0)
-    return BreakdownEntry(kind, step, AT, *known, time_s, time_s / 1e-4, "latency", step=step)
+    return BreakdownEntry(
+        kind=kind, label=step, span=AT, executions=1, flop=0, global_bytes=0, dram_bytes=0.0,
+        time_s=time_s, share=time_s / 1e-4, bound="latency", step=step,
+    )  # fmt: skip
 
 
 def busy(step: str, time_s: float) -> BreakdownEntry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("anchor", sorted({*terms.ANCHORS.values(), *terms.BOUNDS.values()}))
+@pytest.mark.parametrize("anchor", sorted({*terms.anchors().values(), *terms.BOUNDS.values()}))
 def test_the_glossary_has_the_anchor(anchor: str) -> None:
     assert anchor in PLACES
 
@@ -36,8 +37,8 @@ def test_every_bound_has_words_and_a_link() -> None:
 def test_the_links_of_a_hover_lead_to_pages() -> None:
     facts, device = gemm(threads=128, stages=1), load("h100-sxm")
     report = analyze(facts, device)
-    report = report.replace(
-        advice=advise(Question(facts, device, report=report)), assumed={"M": "4096"}
+    report = replace(
+        report, advice=advise(Question(facts, device, report=report)), assumed={"M": "4096"}
     )
     text = hovers.kernel(report) + hovers.node(report.loops[0], report)
     links = re.findall(rf"\({re.escape(terms.SITE)}([^)]*)\)", text)
@@ -64,7 +65,7 @@ def test_the_names_of_counters_are_terms() -> None:
 def test_the_verdict_needs_no_scrolling() -> None:
     facts, device = gemm(threads=128, stages=1), load("h100-sxm")
     report = analyze(facts, device)
-    report = report.replace(advice=advise(Question(facts, device, report=report)) * 3)
+    report = replace(report, advice=advise(Question(facts, device, report=report)) * 3)
     above = hovers.kernel(report).split("| | |")[0]
     assert len([line for line in above.splitlines() if line and "|---" not in line]) <= 12
     assert above.startswith("**matmul (main)**: ")

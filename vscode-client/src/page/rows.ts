@@ -2,9 +2,7 @@
 
 import { bar, el } from "./dom";
 import type { Host } from "./host";
-import type { Kernel, Row } from "./schema";
-
-const COLUMNS = ["trips", "FLOP", "global", "DRAM", "limit"];
+import type { Column, Kernel, Row } from "./schema";
 
 /** The rows of a kernel that the reader has folded, by their keys. */
 export interface Folded {
@@ -34,7 +32,7 @@ export function tree(
     const hasChildren = (kernel.rows[index + 1]?.depth ?? 0) > row.depth;
     const parent = entries.findLast((entry) => entry.row.depth < row.depth);
     const key = keys[index] ?? "";
-    const entry: Entry = { row, key, element: line(host, row, hasChildren, compares), parent, hasChildren, open: true };
+    const entry: Entry = { row, key, element: line(host, row, kernel.columns, hasChildren, compares), parent, hasChildren, open: true };
     entries.push(entry);
     entry.element.dataset.key = key;
     entry.element.tabIndex = index === 0 ? 0 : -1;
@@ -67,7 +65,7 @@ export function tree(
     compares && el("th", { scope: "col", class: "number", title: `against ${kernel.before?.name ?? ""}` }, "change"),
     el("th", { scope: "col", class: "number" }, "line"),
     el("th", { scope: "col" }, "what"),
-    ...COLUMNS.map((name, index) => el("th", { scope: "col", class: columnClass(index) }, name)),
+    ...kernel.columns.map((column, index) => el("th", { scope: "col", class: columnClass(column, index) }, column[0])),
   );
   const table = el(
     "table",
@@ -95,11 +93,18 @@ function keysOf(rows: readonly Row[]): string[] {
   });
 }
 
-function columnClass(index: number): string {
-  return ["number optional-2", "number optional-1", "number optional-2", "number optional-1", "optional-0"][index] ?? "";
+/** On a narrow page every other number gives way first, and words stay. */
+function columnClass([, kind]: Column, index: number): string {
+  return kind === "text" ? "optional-0" : `number optional-${index % 2 === 0 ? 2 : 1}`;
 }
 
-function line(host: Host, row: Row, hasChildren: boolean, compares: boolean): HTMLTableRowElement {
+function line(
+  host: Host,
+  row: Row,
+  columns: readonly Column[],
+  hasChildren: boolean,
+  compares: boolean,
+): HTMLTableRowElement {
   const what = el(
     "td",
     { class: "what" },
@@ -123,7 +128,7 @@ function line(host: Host, row: Row, hasChildren: boolean, compares: boolean): HT
     compares && el("td", { class: `number ${trend(row.change)}` }, row.change ?? ""),
     el("td", { class: "number quiet" }, row.place),
     what,
-    ...row.cells.map((text, index) => el("td", { class: columnClass(index) }, text)),
+    ...columns.map((column, index) => el("td", { class: columnClass(column, index) }, row.cells[index] ?? "")),
   );
   const { line: number } = row;
   if (number !== null) {

@@ -47,6 +47,8 @@ export interface Kernel {
   before: Before | null;
   units: [name: string, share: number, text: string][];
   facts: [name: string, text: string][];
+  /** What the cells of the rows are, from the server's table of figures. */
+  columns: Column[];
   rows: Row[];
   waterfall: Waterfall | null;
   roofline: Roofline | null;
@@ -67,6 +69,8 @@ export interface Before {
   cells: [name: string, now: string, before: string][];
 }
 
+export type Column = [name: string, kind: "number" | "text"];
+
 export interface Row {
   depth: number;
   line: number | null;
@@ -75,8 +79,8 @@ export interface Row {
   time: string;
   share: string;
   bar: number;
-  /** trips, FLOP, global, DRAM, bound. */
-  cells: [string, string, string, string, string];
+  /** A text for each of the kernel's columns. */
+  cells: string[];
   change?: string;
 }
 

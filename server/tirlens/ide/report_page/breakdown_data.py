@@ -13,11 +13,17 @@ if TYPE_CHECKING:
     from tirlens.ide.notebook_file import CellPlaces
     from tirlens.model.report import BreakdownEntry, KernelReport
 
-_COLUMNS = ("trips", "FLOP", "global", "DRAM", "bound")
+# The columns that a row has in places of their own.
+_APART = ("time", "share")
 # Parts of a waterfall that take less of the kernel's time are one bar together.
 _LEAST_SHARE = 0.01
 _MAX_BARS = 14
 _UNSEEN_SHARE = 1e-4
+
+
+def line_columns() -> list[str]:
+    """The other columns of the tree, for the `cells` of its rows."""
+    return [name for name in tables.line_columns() if name not in _APART]
 
 
 def line_rows(
@@ -28,10 +34,11 @@ def line_rows(
     `before_s` are the times of that version at the present lines, `cells` those of a notebook.
     """
     rows: list[dict[str, Any]] = []
+    columns = line_columns()
     compared: set[int] = set()
     for depth, cost in report.walk():
         line = None if cost.span.file else cost.span.line
-        texts = dict(zip(tables.LINE_COLUMNS, tables.line_cells(cost), strict=True))
+        texts = tables.line_cells(cost)
         row: dict[str, Any] = {
             "depth": depth,
             "line": line,
@@ -40,7 +47,7 @@ def line_rows(
             "time": texts["time"],
             "share": texts["share"],
             "bar": fraction(min(cost.share or 0.0, 1.0)),
-            "cells": ["" if texts[name].startswith("0 ") else texts[name] for name in _COLUMNS],
+            "cells": ["" if texts[name].startswith("0 ") else texts[name] for name in columns],
         }
         is_own_line = line is not None and cost.kind not in ("launch", "tail")
         if before_s is not None and is_own_line and line not in compared:

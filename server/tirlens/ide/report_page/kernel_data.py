@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tirlens.ide import labels, launch, lenses, tables, verdicts
 from tirlens.ide.notebook_file import NO_CELLS, CellPlaces
 from tirlens.ide.report_page.axes import fraction
-from tirlens.ide.report_page.breakdown_data import line_rows, time_change, waterfall
+from tirlens.ide.report_page.breakdown_data import (
+    line_columns,
+    line_rows,
+    time_change,
+    waterfall,
+)
 from tirlens.ide.report_page.layout_data import layout_data
 from tirlens.ide.report_page.roofline_data import kernel_roofline
 from tirlens.ide.report_page.timeline_data import timeline_data
@@ -67,6 +72,9 @@ def kernel_data(view: KernelView, cells: CellPlaces = NO_CELLS) -> dict[str, Any
         "before": None if before is None else _before(report, before),
         "units": _units(report),
         "facts": [list(pair) for pair in _facts(report, cells)],
+        "columns": [
+            [name, "text" if name in tables.WORDS else "number"] for name in line_columns()
+        ],
         "rows": line_rows(report, None if before is None else before.line_s, cells),
         "waterfall": waterfall(report),
         "roofline": kernel_roofline(report, view.device),
@@ -79,7 +87,7 @@ def kernel_data(view: KernelView, cells: CellPlaces = NO_CELLS) -> dict[str, Any
 def _facts(report: KernelReport, cells: CellPlaces) -> list[tuple[str, str]]:
     site = report.call_site
     return tables.particulars(
-        report if site is None else report.replace(call_site=cells.in_cell(site))
+        report if site is None else replace(report, call_site=cells.in_cell(site))
     )
 
 
@@ -128,8 +136,7 @@ def _before(report: KernelReport, before: Counterpart) -> dict[str, Any]:
             fraction(other.time_s / longest_s),
         ]
     cells, others = tables.kernel_cells(report), tables.kernel_cells(other)
-    names = ("time", "bound", "rate", "peak", "DRAM", "FLOP/B", "occupancy", "waves", "device")
-    found["cells"] = [[name, cells[name], others[name]] for name in names if cells[name]]
+    found["cells"] = [[name, text, others[name]] for name, text in cells.items() if text]
     return found
 
 

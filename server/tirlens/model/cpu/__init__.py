@@ -12,6 +12,6 @@ Hand-tuned constants were set with the development kernels of docs/cpu-rows.md. 
 machine are in its device file; ``tirlens devices --detect --calibrate`` measures them.
 """
 
-from .kernel_time import CpuTimes, time_kernel
+from .kernel_time import CpuKernel, model_cpu_kernel
 
-__all__ = ["CpuTimes", "time_kernel"]
+__all__ = ["CpuKernel", "model_cpu_kernel"]

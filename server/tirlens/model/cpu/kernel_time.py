@@ -22,9 +22,9 @@ from ..tree.context import EnclosingLoop
 from ..tree.kernel_time import KernelTime
 from ..tree.moved import NO_TRAFFIC, Traffic
 from ..tree.node import CostNode, leaves_of
-from ..tree.statement_costs import Leafs
 from ..tree.table import Table
-from ..tree.timed_node import TimedNode, timed_tree
+from ..tree.timed_kernel import TimedKernel
+from ..tree.timed_node import timed_tree
 from .compiler import Nest, compile_loops
 from .compiler.statements import NestStatement
 from .in_core import CoreTime, time_core
@@ -44,34 +44,27 @@ CPU_OVERLAP_EXPONENT = constant(
 
 
 @dataclass(frozen=True)
-class CpuTimes:
-    """Times of a CPU kernel.
+class CpuKernel(TimedKernel):
+    """A kernel on a CPU.
+
+    The statements have the time in seconds for which each keeps each unit of the busiest core busy,
+    and the bytes that all cores transfer from L2 or beyond.
 
     Attributes
     ----------
-    costs
-        The costs of the statements: the time in seconds that each keeps each unit of the busiest
-        core busy, and the bytes that all cores transfer from L2 or beyond.
-    timed_tree
-        The time in seconds by node.
-    kernel_time
-        The time of the kernel.
     busy_cores
         The cores that the kernel's parallel loops keep busy.
     """
 
-    costs: Leafs
-    timed_tree: TimedNode
-    kernel_time: KernelTime
     busy_cores: int
 
 
-def time_kernel(
+def model_cpu_kernel(
     nodes: tuple[CostNode, ...],
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[int]],
     device: Device,
-) -> CpuTimes:
+) -> CpuKernel:
     """The time of each statement and of the kernel on a CPU.
 
     The kernel is assumed to run repeatedly, so that the caches hold what the last run left.
@@ -111,9 +104,9 @@ def time_kernel(
             traffic[number] = _traffic(nest.transfers, cores * share)
             time_s[number] = nest.clk * share / device.clock_hz
     busy = Busy(Table(unit_s), Table(NO_SPILLS for _ in leaves))
-    costs = Leafs(nodes, Table(traffic), busy, None)
-    by_node = timed_tree(nodes, lambda leaf: time_s[leaf.number])
-    return CpuTimes(costs, by_node, KernelTime(launch_s, by_node.total_s, 0.0, None), cores)
+    node_times = timed_tree(nodes, lambda leaf: time_s[leaf.number])
+    time = KernelTime(launch_s, node_times.total_s, 0.0, None)
+    return CpuKernel(nodes, Table(traffic), busy, None, node_times, time, cores)
 
 
 @dataclass(frozen=True)

@@ -71,4 +71,4 @@ def _details(workload: Workload, device: Device) -> KernelDetails:
     kernel = model_gpu_kernel(workload, device, record)
     if not kernel.launch.block.occupancy:
         return KernelDetails(None, layouts)
-    return KernelDetails(block_timeline(kernel.block_time, kernel.context, record), layouts)
+    return KernelDetails(block_timeline(kernel.node_times, kernel.context, record), layouts)

@@ -12,8 +12,7 @@ from ..tree.compiled import Compiled
 from ..tree.kernel_time import KernelTime
 from ..tree.moved import MemoryState, Moved
 from ..tree.node import CostNode, known_sum, leaves_of
-from ..tree.statement_costs import Leafs
-from ..tree.timed_node import TimedNode
+from ..tree.timed_kernel import TimedKernel
 from ..workload import Workload
 from .block import BlockContext, BlockRecord, BlockTime, time_block
 from .compiler.routes import choose_routes
@@ -72,28 +71,19 @@ class GpuLaunch:
 
 
 @dataclass(frozen=True)
-class GpuKernel:
-    """A kernel with what each stage finds of it.
+class GpuKernel(TimedKernel):
+    """A kernel on a GPU.
 
     Attributes
     ----------
-    costs
-        The costs of its statements.
     launch
         Its launch.
     context
         What the stages before the block find, and the memory under full load.
-    block_time
-        The time of one block, node by node.
-    time
-        The time of the kernel.
     """
 
-    costs: Leafs
     launch: GpuLaunch
     context: BlockContext
-    block_time: TimedNode
-    time: KernelTime
 
 
 def model_gpu_kernel(
@@ -130,8 +120,7 @@ def model_gpu_kernel(
     )
     block, queueing_s = _time_block(tree, context, launch)
     time = _time_launch(context, launch, block, queueing_s)
-    costs = Leafs(tree, moved.traffic, busy, compiled.routes)
-    return GpuKernel(costs, launch, context, block.root, time)
+    return GpuKernel(tree, moved.traffic, busy, compiled.routes, block.root, time, launch, context)
 
 
 def compile_for(workload: Workload, device: Device) -> Compiled:

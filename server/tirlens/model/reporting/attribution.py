@@ -7,18 +7,20 @@ sums.  Nested grid or block loops of one source line become one entry.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from tirlens_worker.facts import Barrier, Branch, Loop, Span, Statement, While
 
 from ..counting.kernel_counts import NodeCount
+from ..gpu.units import sum_busy_times
 from ..operations import integer_flop
-from ..report import BreakdownEntry
+from ..report import BreakdownEntry, LineWork
+from ..report.figure import merged_figures
 from ..roofline import SHARED_BY_SMS
 from ..tree.busy import Spills
 from ..tree.moved import Traffic
 from ..tree.node import CostNode, Leaf, known_sum
-from ..tree.statement_costs import Leafs
+from ..tree.timed_kernel import TimedKernel
 from ..tree.timed_node import TimedNode
 from .bound import NEAR_LIMIT_FRACTION, SATURATED_FRACTION
 from .paths import path_of
@@ -26,6 +28,7 @@ from .paths import path_of
 SPATIAL_KINDS = ("grid", "block", "cluster")
 # The trip counts of the nested loops that an entry shows as one, from the outermost in.
 _Extents = tuple[int | None, ...]
+NO_WORK = LineWork(flop=0, global_bytes=0, dram_bytes=0.0, l2_bytes=0.0, shared_bytes=0)
 _KINDS = {"persistent": "serial", "cluster": "grid"}
 
 
@@ -38,72 +41,57 @@ class KernelFrame:
     limiter: str | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class _NodeTotals:
-    """Totals over the statements inside a node; `busy_s` is the busy time of each unit."""
+    """What the statements inside a node do; `busy_s` is the busy time of each unit."""
 
-    flop: int | None = 0
-    int_ops: int = 0
-    integer_flop: int = 0
-    global_bytes: int | None = 0
-    dram_bytes: float = 0.0
-    l2_bytes: float = 0.0
-    shared_bytes: int = 0
-    busy_s: dict[str, float] = field(default_factory=dict[str, float])
-
-    def add(self, part: _NodeTotals) -> None:
-        """Add the totals of a child."""
-        self.flop = None if self.flop is None or part.flop is None else self.flop + part.flop
-        self.int_ops += part.int_ops
-        self.integer_flop += part.integer_flop
-        if self.global_bytes is None or part.global_bytes is None:
-            self.global_bytes = None
-        else:
-            self.global_bytes += part.global_bytes
-        self.dram_bytes += part.dram_bytes
-        self.l2_bytes += part.l2_bytes
-        self.shared_bytes += part.shared_bytes
-        busy = self.busy_s
-        for name, seconds in part.busy_s.items():
-            busy[name] = busy[name] + seconds if name in busy else seconds
+    work: LineWork
+    busy_s: Mapping[str, float]
 
 
-def _statement_totals(leaf: Leaf, costs: Leafs) -> _NodeTotals:
-    return _NodeTotals(
-        leaf.flop,
-        leaf.arith.int_ops,
-        integer_flop(leaf.arith.flop_by_class),
-        leaf.global_bytes,
-        costs.traffic[leaf].dram_bytes,
-        costs.l2_bytes(leaf),
-        leaf.shared_bytes,
-        dict(costs.busy.unit_s[leaf]),
+def _work(leaf: Leaf, kernel: TimedKernel) -> LineWork:
+    return LineWork(
+        flop=leaf.flop,
+        int_ops=leaf.arith.int_ops,
+        integer_flop=integer_flop(leaf.arith.flop_by_class),
+        global_bytes=leaf.global_bytes,
+        dram_bytes=kernel.traffic[leaf].dram_bytes,
+        l2_bytes=kernel.l2_bytes(leaf),
+        shared_bytes=leaf.shared_bytes,
     )
 
 
-def build_entries(timed: TimedNode, costs: Leafs, frame: KernelFrame) -> tuple[BreakdownEntry, ...]:
+def _sum_work(parts: Sequence[LineWork]) -> LineWork:
+    if len(parts) == 1:
+        return parts[0]
+    return LineWork(**merged_figures(parts)) if parts else NO_WORK
+
+
+def build_entries(
+    timed: TimedNode, kernel: TimedKernel, frame: KernelFrame
+) -> tuple[BreakdownEntry, ...]:
     """The top entries, for the time that belongs to nodes of the kernel."""
     sums: dict[CostNode, _NodeTotals] = {}
     known = [child for child in timed.children if child.node is not None]
     for child in known:
         assert child.node is not None
         if not isinstance(child.node, Leaf):
-            _compute_totals(child.node, costs, sums)
-    return _sibling_entries(known, costs, frame, sums)[0]
+            _compute_totals(child.node, kernel, sums)
+    return _sibling_entries(known, kernel, frame, sums)[0]
 
 
-def _compute_totals(item: CostNode, costs: Leafs, sums: dict[CostNode, _NodeTotals]) -> _NodeTotals:
+def _compute_totals(
+    item: CostNode, kernel: TimedKernel, sums: dict[CostNode, _NodeTotals]
+) -> _NodeTotals:
     """Compute the totals of a node, and store those of all inner nodes."""
-    children = item.children
-    if len(children) == 1 and not isinstance(children[0].source, Statement):
-        found = _compute_totals(children[0], costs, sums)
+    if isinstance(item, Leaf):
+        return _NodeTotals(_work(item, kernel), kernel.busy.unit_s[item])
+    parts = [_compute_totals(child, kernel, sums) for child in item.children]
+    if len(parts) == 1:
+        found = parts[0]
     else:
-        found = _NodeTotals()
-        for child in children:
-            if isinstance(child, Leaf):
-                found.add(_statement_totals(child, costs))
-            else:
-                found.add(_compute_totals(child, costs, sums))
+        busy_s = sum_busy_times(part.busy_s for part in parts)
+        found = _NodeTotals(_sum_work([part.work for part in parts]), busy_s)
     sums[item] = found
     return found
 
@@ -116,9 +104,7 @@ def overhead_entry(frame: KernelFrame, kind: str, label: str, seconds: float) ->
         span=frame.span,
         trips=None,
         executions=1,
-        flop=0,
-        global_bytes=0,
-        dram_bytes=0.0,
+        **vars(NO_WORK),
         time_s=seconds,
         share=_time_share(seconds, frame),
         bound="launch" if kind == "launch" else "tail",
@@ -134,7 +120,7 @@ def _time_share(seconds: float | None, frame: KernelFrame) -> float | None:
 
 def _sibling_entries(
     timed: Sequence[TimedNode],
-    costs: Leafs,
+    kernel: TimedKernel,
     frame: KernelFrame,
     sums: Mapping[CostNode, _NodeTotals],
 ) -> tuple[tuple[BreakdownEntry, ...], _Extents]:
@@ -147,13 +133,13 @@ def _sibling_entries(
         if isinstance(node, Statement) and node.sites:
             key = (type(node), node.sites, display_label(node))
         groups.setdefault(key, []).append(part)
-    rows = [_group_entry(same, costs, frame, sums) for same in groups.values()]
+    rows = [_group_entry(same, kernel, frame, sums) for same in groups.values()]
     return _merge_equal_entries([entry for entry, _ in rows]), rows[0][1] if rows else ()
 
 
 def _group_entry(
     same: Sequence[TimedNode],
-    costs: Leafs,
+    kernel: TimedKernel,
     frame: KernelFrame,
     sums: Mapping[CostNode, _NodeTotals],
 ) -> tuple[BreakdownEntry, _Extents]:
@@ -162,16 +148,16 @@ def _group_entry(
     statements = [item for item in items if isinstance(item, Leaf)]
     if statements:
         times_s = [part.own_s for part in same]
-        return _statement_entry(statements, costs, times_s, frame), ()
-    return _node_entry(same[0], items[0], costs, frame, sums)
+        return _statement_entry(statements, kernel, times_s, frame), ()
+    return _node_entry(same[0], items[0], kernel, frame, sums)
 
 
 def _statement_entry(
-    items: Sequence[Leaf], costs: Leafs, times_s: Sequence[float], frame: KernelFrame
+    items: Sequence[Leaf], kernel: TimedKernel, times_s: Sequence[float], frame: KernelFrame
 ) -> BreakdownEntry:
     first = items[0]
-    node, busy_s = first.source, costs.busy.unit_s[first]
-    path = path_of(first, costs.routes)
+    node, busy_s = first.source, kernel.busy.unit_s[first]
+    path = path_of(first, kernel.routes)
     seconds = None if frame.time_s is None else max(sum(times_s), 0.0)
     alone = len(items) == 1
     step = _step(node, items)
@@ -181,22 +167,16 @@ def _statement_entry(
         span=node.sites[0] if node.sites else frame.span,
         trips=None,
         executions=known_sum([item.count.executions for item in items]),
-        flop=known_sum([item.flop for item in items]),
-        global_bytes=known_sum([item.global_bytes for item in items]),
-        dram_bytes=sum([costs.traffic[item].dram_bytes for item in items]),
+        **vars(_sum_work([_work(item, kernel) for item in items])),
         time_s=seconds,
         share=_time_share(seconds, frame),
         bound=_entry_bound(busy_s, None if seconds is None else times_s[0], frame.limiter),
         sites=node.sites,
         op=node.display_name,
-        l2_bytes=sum([costs.l2_bytes(item) for item in items]),
-        shared_bytes=sum([item.shared_bytes for item in items]),
         overlapped_s=_overlapped_s(busy_s, seconds) if alone else None,
-        details=_details(costs.traffic[first], costs.busy.spills[first]),
+        details=_details(kernel.traffic[first], kernel.busy.spills[first]),
         step=step,
         step_arrays=_step_arrays(step, items),
-        int_ops=sum([item.arith.int_ops for item in items]),
-        integer_flop=sum([integer_flop(item.arith.flop_by_class) for item in items]),
         path=path.became,
         lost=path.lost,
     )
@@ -230,12 +210,12 @@ def _step_arrays(step: str, items: Sequence[Leaf]) -> tuple[str, ...]:
 def _node_entry(
     timed: TimedNode,
     item: CostNode,
-    costs: Leafs,
+    kernel: TimedKernel,
     frame: KernelFrame,
     sums: Mapping[CostNode, _NodeTotals],
 ) -> tuple[BreakdownEntry, _Extents]:
-    children, extents = _sibling_entries(timed.children, costs, frame, sums)
-    path = path_of(item, costs.routes)
+    children, extents = _sibling_entries(timed.children, kernel, frame, sums)
+    path = path_of(item, kernel.routes)
     node = item.source
     inside = sums[item]
     seconds: float | None = None
@@ -247,19 +227,13 @@ def _node_entry(
         span=node.sites[0] if node.sites else frame.span,
         trips=item.count.trips if isinstance(node, (Loop, While)) else None,
         executions=item.count.executions,
-        flop=inside.flop,
-        global_bytes=inside.global_bytes,
-        dram_bytes=inside.dram_bytes,
+        **vars(inside.work),
         time_s=seconds,
         share=_time_share(seconds, frame),
         bound=_entry_bound(inside.busy_s, seconds, frame.limiter),
         children=children,
         sites=node.sites,
-        l2_bytes=inside.l2_bytes,
-        shared_bytes=inside.shared_bytes,
         mean_trips=_mean_trips(item.count),
-        int_ops=inside.int_ops,
-        integer_flop=inside.integer_flop,
         path=path.became,
         lost=path.lost,
     )
@@ -374,19 +348,4 @@ def _sum_entries(group: Sequence[BreakdownEntry]) -> BreakdownEntry:
     )
     known = all(cost.time_s is not None for cost in group)
     seconds = max(own, 0.0) + sum(child.time_s or 0.0 for child in children) if known else None
-    shares = [cost.share for cost in group if cost.share is not None]
-    return replace(
-        first,
-        executions=known_sum([cost.executions for cost in group]),
-        flop=known_sum([cost.flop for cost in group]),
-        int_ops=known_sum([cost.int_ops for cost in group]),
-        integer_flop=sum([cost.integer_flop for cost in group]),
-        global_bytes=known_sum([cost.global_bytes for cost in group]),
-        dram_bytes=sum(cost.dram_bytes or 0.0 for cost in group),
-        time_s=seconds,
-        share=sum(shares) if shares else None,
-        children=children,
-        l2_bytes=sum(cost.l2_bytes or 0.0 for cost in group),
-        shared_bytes=known_sum([cost.shared_bytes for cost in group]),
-        overlapped_s=None,
-    )
+    return replace(first, **merged_figures(group) | {"time_s": seconds}, children=children)

@@ -8,7 +8,7 @@ left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from tirlens.hardware.spec import Device
@@ -16,7 +16,8 @@ from tirlens_worker.facts import Buffer
 
 from ..counting.kernel_counts import Footprint
 from ..dtypes import bits, tensor_class
-from ..report import KernelReport
+from ..gpu.kernel import compile_for, find_launch, move_bytes
+from ..report import Launch, Work
 from ..roofline import (
     dominant_class,
     peak,
@@ -28,10 +29,13 @@ from ..tree.busy import NO_SPILLS, Busy
 from ..tree.kernel_time import KernelTime
 from ..tree.moved import Traffic
 from ..tree.node import CostNode, Leaf, leaves_of
-from ..tree.statement_costs import Leafs
 from ..tree.table import Table
+from ..tree.timed_kernel import TimedKernel
 from ..tree.timed_node import timed_tree
-from .report_builder import add_time
+from ..workload import Workload
+from .bound import find_bound
+from .modelled import Judgement, Modelled, TimeShares
+from .traffic import least_dram_bytes, sum_traffic
 
 _UNITS = {"fp64": "fp64", "sfu": "sfu"}
 # Operands of which matrix units compute the same sums of products as the scalar cores.
@@ -95,47 +99,68 @@ def limit_to_compulsory_bytes(
     )
 
 
-def report_lower_bound(
-    report: KernelReport,
-    device: Device,
-    tree: tuple[CostNode, ...],
-    traffic: Table[Traffic],
-    least_bytes: int | None,
-) -> KernelReport:
-    """The report with the lower bound of the time, and the unit that takes the longest.
+def report_lower_bound(workload: Workload, work: Work, device: Device) -> Modelled:
+    """The lower bound of the time of a kernel, and the unit that takes the longest.
 
-    `least_bytes` are the bytes that any cache moves at least.
-    The rates are those of the datasheet for a GPU, and sustained ones for an accelerator.
+    The rates are those of the data sheet for a GPU, and sustained ones for an accelerator.
     """
     is_gpu = device.kind == "gpu"
-    leaves = leaves_of(tree)
-    flop_by_class = fastest_classes(leaves)
-    bytes_moved = least_bytes
-    if bytes_moved is not None and not report.compulsory_is_exact:
-        # An upper bound of the compulsory bytes is no lower bound of the time.
-        bytes_moved = min(bytes_moved, round(sum(one.dram_bytes for one in traffic)))
-    roofline = roofline_seconds if is_gpu else sustained_roofline_seconds
-    bound = roofline(device, flop_by_class, bytes_moved)
-    report = report.replace(roofline_time_s=roofline_seconds(device, flop_by_class, bytes_moved))
+    footprint = unavoidable_footprint(workload.counted.footprint, workload.facts.buffers)
+    moved = limit_to_compulsory_bytes(
+        _unscheduled_traffic(workload, device), None if footprint is None else footprint.bytes
+    )
+    flop_by_class = fastest_classes(leaves_of(workload.tree))
 
     def rate(name: str) -> float:
         return peak(device, name).flop_per_s if is_gpu else sustained_flop_per_s(device, name)
 
     dram = device.dram.bytes_per_s * (1.0 if is_gpu else device.dram.sustained_fraction)
-    unit_s = Table(_roofline_times(report, flop_by_class, leaves, traffic, rate, dram))
-    busy = Busy(unit_s, Table(NO_SPILLS for _ in leaves))
-    block = timed_tree(tree, lambda leaf: max(unit_s[leaf].values(), default=0.0))
-    timed = block, KernelTime(0.0, bound, 0.0, None)
-    costs = Leafs(tree, traffic, busy, None)
-    report = add_time(report.replace(schedule="unscheduled"), device, costs, timed, device.sm_count)
-    return replace(
-        report,
-        time_band_s=None,
-        uncertainty={},
-        peak_fraction=_share_of_peak(report.peak_fraction),
-        bound_reason="lower bound, unscheduled",
+    unit_s = Table(
+        _roofline_times(
+            workload.tree, moved, flop_by_class, rate, None if footprint is None else dram
+        )
+    )
+    least = least_dram_bytes(moved, footprint)
+    least = None if least is None else round(least)
+    roofline = roofline_seconds if is_gpu else sustained_roofline_seconds
+    kernel = TimedKernel(
+        workload.tree,
+        moved,
+        Busy(unit_s, Table(NO_SPILLS for _ in moved)),
+        routes=None,
+        node_times=timed_tree(workload.tree, lambda leaf: max(unit_s[leaf].values(), default=0.0)),
+        time=KernelTime(0.0, roofline(device, flop_by_class, least), 0.0, None),
+    )
+    traffic = sum_traffic(kernel, footprint, work, device)
+
+    def judge(shares: TimeShares) -> Judgement:
+        found = find_bound(
+            device,
+            shares.utilisation,
+            device.sm_count,
+            shares.launch,
+            shares.tail,
+            uses_shared=traffic.shared_bytes != 0,
+        )
+        return Judgement(replace(found, reason="lower bound, unscheduled"), {}, None)
+
+    return Modelled(
+        kernel,
+        traffic,
+        roofline_seconds(device, flop_by_class, least),
+        launch=Launch(schedule="unscheduled"),
+        judge=judge,
+        refusal=None,
+        notes=(),
         math_fidelity=_math_fidelity(device, flop_by_class),
     )
+
+
+def _unscheduled_traffic(workload: Workload, device: Device) -> Table[Traffic]:
+    """The traffic of the statements as if each were a thread's."""
+    compiled = compile_for(workload, device)
+    launch = find_launch(workload, compiled, device)
+    return move_bytes(workload, compiled, launch, device).traffic
 
 
 def _math_fidelity(device: Device, flop_by_class: Mapping[str, int]) -> str | None:
@@ -145,34 +170,28 @@ def _math_fidelity(device: Device, flop_by_class: Mapping[str, int]) -> str | No
     return None if slowest is None else peak(device, slowest).fidelity
 
 
-def _share_of_peak(fraction: float | None) -> float | None:
-    """The share of a peak; None for sums of products that another unit may compute faster."""
-    return fraction if fraction is not None and fraction <= 1 + 1e-9 else None
-
-
 def _roofline_times(
-    report: KernelReport,
-    flop_by_class: Mapping[str, int],
-    leaves: Sequence[Leaf],
+    tree: tuple[CostNode, ...],
     traffic: Table[Traffic],
+    flop_by_class: Mapping[str, int],
     rate: Callable[[str], float],
-    dram: float,
+    dram_bytes_per_s: float | None,
 ) -> Iterator[Mapping[str, float]]:
-    """The roofline's unit times of the statements.
+    """The roofline's unit times of the statements; without DRAM where its bytes are not known.
 
     Of several classes on one unit the one with the longest time counts.
     """
     longest: dict[str, str] = {}
     for name in sorted(flop_by_class, key=lambda one: flop_by_class[one] / rate(one)):
         longest[_unit(name)] = name
-    for leaf in leaves:
+    for leaf in leaves_of(tree):
         done = fastest_classes([leaf])
         seconds = {
             unit: done[name] / rate(name) for unit, name in longest.items() if done.get(name)
         }
         moved_bytes = traffic[leaf].dram_bytes
-        if moved_bytes and report.compulsory_bytes is not None:
-            seconds["dram"] = moved_bytes / dram
+        if moved_bytes and dram_bytes_per_s is not None:
+            seconds["dram"] = moved_bytes / dram_bytes_per_s
         yield seconds
 
 

@@ -24,7 +24,7 @@ from tirlens.hardware.provenance import provenance
 from tirlens.hardware.spec import Device
 
 from ..constants import constant
-from ..report import KernelReport
+from ..report import MemoryTraffic
 
 MEASURED_RATE_UNCERTAINTY = constant(
     "MEASURED_RATE_UNCERTAINTY",
@@ -115,9 +115,9 @@ class DramTrafficRange:
     most_bytes: float
 
 
-def dram_traffic_range(report: KernelReport) -> DramTrafficRange | None:
+def dram_traffic_range(traffic: MemoryTraffic) -> DramTrafficRange | None:
     """DRAM bytes of a kernel: estimate, compulsory bytes, and issued bytes."""
-    moved, least, issued = report.dram_bytes.total, report.compulsory_bytes, report.global_bytes
+    moved, least, issued = traffic.dram_bytes.total, traffic.compulsory_bytes, traffic.global_bytes
     if moved is None or least is None or issued.total is None:
         return None
     return DramTrafficRange(moved, least, issued.total)

@@ -1,4 +1,4 @@
-"""The costs of a kernel's statements that a report tells, whatever device they are of."""
+"""The end of the stages: what the model of any kind of device finds of a kernel."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .busy import Busy
+from .kernel_time import KernelTime
 from .moved import Traffic
 from .node import CostNode, Leaf, leaves_of
 from .route import Route
 from .table import Table
+from .timed_node import TimedNode
 
 
 @dataclass(frozen=True)
-class Leafs:
-    """What the stages find of the statements of a kernel.
+class TimedKernel:
+    """A kernel with its time, and with what the stages find of its statements.
 
     Attributes
     ----------
@@ -27,12 +29,18 @@ class Leafs:
         For how long each statement keeps the units of the device busy, and its spills.
     routes
         What each statement becomes; None for code of a CPU, and of no device.
+    node_times
+        The time of a block of a GPU, or of a core of a CPU, node by node.
+    time
+        The time of the kernel.
     """
 
     tree: tuple[CostNode, ...]
     traffic: Table[Traffic]
     busy: Busy
     routes: Table[Route] | None
+    node_times: TimedNode
+    time: KernelTime
 
     @cached_property
     def leaves(self) -> Sequence[Leaf]:

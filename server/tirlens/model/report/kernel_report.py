@@ -1,0 +1,353 @@
+"""What the model says of a kernel: the one object from which labels, hovers, tables and JSON come.
+
+Quantities are SI base units (seconds, bytes, operations) and exact integers for counts.  None
+means unknown, never 0; a caveat says what is missing.  The parts of a report are computed each by a
+function of its own from what the stages found (`tirlens.model.reporting`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tirlens.budget import NO_BUDGET, Budget
+from tirlens_worker.facts import Built, LoweredLaunch, ModelSizes, Span
+
+from ..operations import Operations, integer_flop
+from .breakdown import BreakdownEntry
+from .figure import dropped, every, figure, kept, mean, total
+from .values import (
+    Advice,
+    ArrayShape,
+    CaveatNote,
+    MeasuredTime,
+    Occupancy,
+    ReadWrite,
+    SequenceLaunch,
+    Waves,
+)
+
+_UNKNOWN = ReadWrite(None, None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """The kernel, the call, and the device of a report.
+
+    `assumed` are the arguments and sizes that nothing gives, as expressions by name, and `model`
+    those of the arguments and sizes that are a language model's.  `built` is set for a kernel that
+    a statement builds.  `lowered` is what its framework made of it for the
+    device, and `lowering_error` why it made nothing.
+    """
+
+    name: str
+    definition: str
+    span: Span
+    framework: str
+    framework_version: str
+    call: str
+    call_source: str
+    bindings: Mapping[str, int]
+    device_id: str
+    device_name: str
+    assumed: Mapping[str, str] = field(default_factory=dict[str, str])
+    model: ModelSizes | None = None
+    sm_count: int | None = None
+    launch_facts: str = "source"
+    lowered: LoweredLaunch | None = None
+    lowering_error: str = ""
+    built: Built | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """The predicted time, what makes it uncertain, and what bounds it."""
+
+    time_s: float | None = figure(
+        "predicted time of one launch", merge=total, unit="s", term="time", column="time"
+    )
+    time_band_s: tuple[float, float] | None = figure(
+        "the interval that contains four of five measured times",
+        merge=total,
+        unit="s",
+        term="band",
+        column="band",
+    )
+    uncertainty: Mapping[str, float] = figure(
+        "the parts of the band, of the logarithm of the time: `rate`, `instructions`, `reuse`, "
+        "`waits` and `launch`",
+        merge=mean,
+        default_factory=dict[str, float],
+    )
+    roofline_time_s: float | None = figure(
+        "the time of the same work at the data sheet's rates",
+        merge=total,
+        unit="s",
+        term="roofline",
+    )
+    bound: str | None = figure(
+        "what bounds the kernel: see [Bounds](glossary.md#bounds)",
+        merge=kept,
+        term="bound",
+        anchor="bounds",
+        column="bound",
+    )
+    bound_class: str | None = figure("`compute`, `memory`, `latency` or `balanced`", merge=kept)
+    bound_reason: str = figure("the bound in words", merge=kept, default="")
+    utilisation: Mapping[str, float] = figure(
+        "the busy share of each unit",
+        merge=mean,
+        unit="fraction",
+        default_factory=dict[str, float],
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """The operations of a kernel.
+
+    `useful_flop` of `flop` contribute to the result: tile products neither beyond the edge of an
+    array nor behind a mask (these are `masked_flop`), and all that is no tile product.
+    """
+
+    flop: int | None = figure(
+        "operations of floating point, and of products of matrix units of any type",
+        merge=total,
+        unit="FLOP",
+        term="FLOP",
+        column="FLOP",
+    )
+    int_ops: int | None = figure(
+        "integer operations on data outside of matrix units; a multiply-accumulate is 2, index "
+        "arithmetic and comparisons 0",
+        merge=total,
+        unit="IOP",
+        term="integer operations",
+        anchor="iop",
+    )
+    useful_flop: int | None = figure(
+        "the part of `flop` that contributes to the result", merge=total, unit="FLOP", term="useful"
+    )
+    masked_flop: int | None = figure(
+        "the part of `flop` whose result a mask discards", merge=total, unit="FLOP"
+    )
+    flop_by_class: Mapping[str, int] = figure(
+        "`flop` by class of arithmetic: `fp32`, `sfu`, `tensor.int8`",
+        merge=total,
+        unit="FLOP",
+        default_factory=dict[str, int],
+    )
+    formula: Mapping[str, str] = figure(
+        "`flop` and `global_bytes` in the dynamic dimensions, where they are known",
+        merge=dropped,
+        default_factory=dict[str, str],
+    )
+
+    @property
+    def operations(self) -> Operations:
+        """The operations of the kernel."""
+        return Operations(self.flop, self.int_ops, integer_flop(self.flop_by_class))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """The rates at the predicted time."""
+
+    flop_per_s: float | None = figure(
+        "`flop` per second", merge=dropped, unit="FLOP/s", term="rate", column="rate"
+    )
+    peak_fraction: float | None = figure(
+        "the rate of the main operations over that of the data sheet",
+        merge=mean,
+        unit="fraction",
+        column="peak",
+    )
+    dram_bytes_per_s: float | None = figure(
+        "`dram_bytes` per second", merge=dropped, unit="bytes/s", term="bandwidth", anchor="rate"
+    )
+    dram_fraction: float | None = figure(
+        "the rate of DRAM over that of the data sheet", merge=mean, unit="fraction"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryTraffic:
+    """The bytes that a kernel moves at each level of the memory.
+
+    `compulsory_bytes` is an upper bound unless `compulsory_is_exact`; `compulsory_sector_bytes` are
+    the same bytes in whole sectors of the device's DRAM, exact if `compulsory_sectors_are_exact`.
+    """
+
+    global_bytes: ReadWrite = figure(
+        "bytes of global memory, as issued by the program",
+        merge=total,
+        unit="bytes",
+        term="global memory, issued",
+        anchor="global-memory",
+        column="issued",
+        default=_UNKNOWN,
+    )
+    compulsory_bytes: int | None = figure(
+        "distinct bytes read plus distinct bytes written",
+        merge=total,
+        unit="bytes",
+        term="compulsory",
+        column="compulsory",
+    )
+    compulsory_is_exact: bool = figure(
+        "false where `compulsory_bytes` is an upper bound", merge=every, default=True
+    )
+    compulsory_sector_bytes: int | None = figure(
+        "`compulsory_bytes` in whole sectors of the device's DRAM", merge=total, unit="bytes"
+    )
+    compulsory_sectors_are_exact: bool = figure(
+        "false where `compulsory_sector_bytes` is an upper bound", merge=every, default=True
+    )
+    dram_bytes: ReadWrite = figure(
+        "bytes of DRAM, after the caches",
+        merge=total,
+        unit="bytes",
+        term="DRAM",
+        column="DRAM",
+        default=_UNKNOWN,
+    )
+    l2_bytes: int | None = figure(
+        "bytes that L2 moves", merge=total, unit="bytes", term="L2", anchor="cache-bytes"
+    )
+    shared_bytes: int | None = figure(
+        "bytes that shared memory moves",
+        merge=total,
+        unit="bytes",
+        term="shared memory",
+        anchor="cache-bytes",
+    )
+    arithmetic_intensity: float | None = figure(
+        "FLOP per DRAM byte; integer operations per byte where these are most of the work",
+        merge=dropped,
+        unit="FLOP/B",
+        term="intensity",
+        column="FLOP/B",
+    )
+    ridge_point: float | None = figure(
+        "the intensity at which arithmetic and DRAM take equally long on the device",
+        merge=kept,
+        unit="FLOP/B",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """The launch of a kernel; a GPU's has blocks.
+
+    `threads_written` are the threads of a block in the source, `threads_per_block` as launched.
+    """
+
+    schedule: str = figure(
+        "`gpu`, `cpu` or `unscheduled` (the time is a lower bound)", merge=kept, default="gpu"
+    )
+    grid: tuple[int, ...] = figure(
+        "blocks along x, y and z", merge=kept, term="launch", anchor="blocks", default=()
+    )
+    threads_per_block: int | None = figure("threads of a block, as launched", merge=kept)
+    threads_written: int | None = figure("threads of a block in the source", merge=kept)
+    shared_bytes_per_block: int | None = figure(
+        "shared memory of a block", merge=kept, unit="bytes"
+    )
+    registers_per_thread: int | None = figure(
+        "registers of a thread, estimated", merge=kept, term="registers"
+    )
+    occupancy: Occupancy | None = figure(
+        "`blocks_per_sm`, `fraction` of the warp slots of an SM, and their `limiter`",
+        merge=kept,
+        term="occupancy",
+        column="occupancy",
+    )
+    waves: Waves | None = figure(
+        "`count` of the waves of blocks, and the `tail_fraction` of the time for which SMs wait",
+        merge=kept,
+        term="waves",
+        column="waves",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelReport(Launch, MemoryTraffic, Rates, Work, Timing, Identity):
+    """The analysis of one kernel on one device with one set of bindings.
+
+    The fields are those of the contract's JSON (``--format json``), which documents them.
+    `status` is ``ok``, ``no-time``, ``needs-bindings``, ``unsupported`` or ``error``.  A kernel
+    without a time has its counts, and `message` has the reason; a kernel with any other status but
+    ``ok`` has no numbers.  `device_source` says who chose the device (``directive``, ``project``,
+    ``option``, ``target``, ``schedule``, ``instructions``, ``machine``, ``default``).  `call_site`
+    is the place of the call in another file, `launches` how often a captured call was launched.
+    `math_fidelity` is that of the matrix products on a device that has several, and
+    `math_fidelity_source` who chose it (``directive``, ``project``, ``option``, ``default``: the
+    vendor's library, by the types of the operands); None and empty for other kernels and devices.
+    `arrays` are those that the kernel takes, and `sizes` the arguments and dynamic dimensions on
+    which their shapes depend; empty where that is not known.
+    For a version of a schedule, `previous_s` is the time of the version before it and
+    `is_last_version` whether none follows.  `budget` is what the text or the project allows it on
+    this device.  `sequence` has the launches of a function that launches several kernels; it is
+    empty for one.  `measured` are the times that are stored for it, that on its own device first.
+    """
+
+    status: str = "ok"
+    needs: tuple[str, ...] = ()
+    message: str = ""
+    math_fidelity: str | None = None
+    arrays: tuple[ArrayShape, ...] = ()
+    loops: tuple[BreakdownEntry, ...] = ()
+    caveats: tuple[CaveatNote, ...] = ()
+    sequence: tuple[SequenceLaunch, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    call_site: Span | None = None
+    launches: int | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    device_source: str = ""
+    math_fidelity_source: str = ""
+    budget: Budget = NO_BUDGET
+    previous_s: float | None = None
+    is_last_version: bool = True
+    measured: tuple[MeasuredTime, ...] = ()
+
+    @property
+    def launch(self) -> SequenceLaunch:
+        """The launch, with the figures of the whole function."""
+        return SequenceLaunch(
+            self.grid,
+            self.threads_per_block,
+            self.shared_bytes_per_block,
+            self.time_s,
+            self.time_band_s,
+            self.roofline_time_s,
+            self.bound,
+        )
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the breakdown of the kernel is that of another one in the file, or replaced."""
+        same = self.built is not None and self.built.same_as is not None
+        return same or not self.is_last_version
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether the kernel is counted, be its time known or not."""
+        return self.status in ("ok", "no-time")
+
+    @property
+    def over_budget(self) -> tuple[str, ...]:
+        """Which of ``time_s`` and ``dram_bytes`` are known to be more than the budget."""
+        pairs = (
+            ("time_s", self.time_s, self.budget.time_s),
+            ("dram_bytes", self.dram_bytes.total, self.budget.dram_bytes),
+        )
+        return tuple(
+            name
+            for name, value, most in pairs
+            if value is not None and most is not None and value > most
+        )
+
+    def walk(self) -> Iterator[tuple[int, BreakdownEntry]]:
+        """Every line of the breakdown behind its depth, a parent before its children."""
+        for cost in self.loops:
+            yield from cost.walk()
