@@ -1,4 +1,4 @@
-"""The generated pages: of advice rules, of devices, and of the constants of the model."""
+"""The generated pages: of advice rules, of devices, of constants, and the keys of the JSON."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from tirlens.hardware.audit import doubts
 from tirlens.hardware.quantity import number_fields
 from tirlens.ide import labels
 from tirlens.model.constants import KINDS, Constant, all_constants
+from tirlens.model.report import BreakdownEntry, KernelReport, figures
+from tirlens.pipeline.report_json import ENTRY_KEYS, KERNEL_KEYS
 
 SERVER = Path(__file__).resolve().parents[2]
 # The folders of pages of rules, with the folders of their modules.
@@ -175,7 +177,16 @@ def _constant_row(entry: Constant) -> str:
     return " | ".join([f"| `{entry.name}`", value, *map(_escaped, texts)]) + " |"
 
 
+def table_of_keys(keys: Mapping[str, str], report: type) -> str:
+    """The keys of a report in JSON: those that are no figures, and its figures with their units."""
+    rows = [f"| `{name}` | | {meaning} |" for name, meaning in keys.items()]
+    rows += [f"| `{one.name}` | {one.unit} | {one.meaning} |" for one in figures(report)]
+    return "\n".join(["| key | unit | meaning |", "|---|---|---|", *rows])
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
+    "<!-- table of the keys of a kernel -->": lambda: table_of_keys(KERNEL_KEYS, KernelReport),
+    "<!-- table of the keys of an entry -->": lambda: table_of_keys(ENTRY_KEYS, BreakdownEntry),
     "<!-- table of rules -->": table_of_rules,
     "<!-- table of rules on measured operations -->": lambda: table_of_rules("measured-advice"),
     "<!-- table of devices -->": table_of_devices,

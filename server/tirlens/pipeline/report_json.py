@@ -113,8 +113,9 @@ KERNEL_KEYS: Mapping[str, str] = {
         '`{"N": 4096, "dtype": "float16"}`'
     ),
     "model": (
-        "the language model whose sizes some of the assumed arguments have: `id`, `name`, `source`, "
-        "`sizes` (the arguments), and `chosen` (by the user); else null"
+        "the [language model](arguments.md#language-models) that gives some of the arguments and "
+        "sizes: `id`, `name`, `source` (the address of its configuration), `sizes` by name, and "
+        "`chosen` (whether the user named it); else null"
     ),
     "sizes": "the arguments and dynamic dimensions on which the shapes of the arrays depend",
     "arrays": "`name`, `dtype` and `shape` of the arrays that the kernel takes",
