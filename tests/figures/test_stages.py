@@ -39,9 +39,9 @@ def test_stages(kernel: HeldKernel) -> None:
 
 
 def _figures(modelled: GpuKernel) -> Iterator[str]:
-    own_s = _own_s(modelled.block_time)
+    own_s = _own_s(modelled.node_times)
     context = modelled.context
-    for leaf in modelled.costs.leaves:
+    for leaf in modelled.leaves:
         number = leaf.number
         yield line(
             of=f"{number} counted",
@@ -91,7 +91,7 @@ def _figures(modelled: GpuKernel) -> Iterator[str]:
         shared_bytes=resources.shared_bytes,
         spilled_share=resources.spilled_share,
     )
-    yield line(of="block", total_s=modelled.block_time.total_s)
+    yield line(of="block", total_s=modelled.node_times.total_s)
     yield line(of="kernel", **vars(modelled.time))
 
 

@@ -88,7 +88,7 @@ def modelled(kernel: KernelFacts, device: Device) -> GpuKernel:
 
 def busy_times(kernel: KernelFacts, device: Device) -> tuple[Mapping[str, float], ...]:
     """The busy times of the statements of a kernel on a GPU, in program order."""
-    return tuple(modelled(kernel, device).costs.busy.unit_s)
+    return tuple(modelled(kernel, device).busy.unit_s)
 
 
 def statement(

@@ -34,7 +34,7 @@ DIVIDE, KEEP, OTHER = (
 def test_what_a_synchronisation_takes(kind: BarrierKind, clocks: float) -> None:
     facts = launched((Barrier("T.barrier_arrive()", kind=kind),), (), blocks=1)
     kernel = modelled(facts, H100)
-    latency_s = exposed_latency_s(kernel.costs.leaves[0], kernel.context, executions=1.0)
+    latency_s = exposed_latency_s(kernel.leaves[0], kernel.context, executions=1.0)
     assert latency_s * H100.clock_hz == pytest.approx(clocks)
 
 
