@@ -67,6 +67,7 @@ def test_kernels_in_sequence_have_the_sum_or_mean_of_each_figure() -> None:
         elif one.merge in (total, mean, every):
             assert found == one.merge(values, shares), one.name
     assert merged.time_s == time_s
+    assert merged.flop is not None and merged.dram_bytes.total is not None
     assert merged.flop_per_s == pytest.approx(merged.flop / time_s)
     assert merged.dram_bytes_per_s == pytest.approx(merged.dram_bytes.total / time_s)
 

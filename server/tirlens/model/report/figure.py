@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from .values import ReadWrite
 
@@ -77,7 +77,7 @@ def figure(
 def figures(report: type[Any]) -> tuple[Figure, ...]:
     """The figures of a report or of an entry of its breakdown, in the order of its fields."""
     found: list[Figure] = []
-    for one in fields(report):
+    for one in fields(cast("Any", report)):
         known: Figure | None = one.metadata.get("figure")
         if known is not None:
             found.append(replace(known, name=one.name))
