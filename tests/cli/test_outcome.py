@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,8 @@ IMPORT = Problem("import", "No module named 'flash_attn'", Span(3, 0, 3, 5))
         (FileReport((KERNEL,), (Problem("directive", "no such device"),)), 1),
         (FileReport((KERNEL,), (Problem("timeout", "stopped after 20 s"),)), 1),
         (FileReport((KERNEL,), (), (NeedsArguments("other", ("N",), Span(1, 0, 1, 0)),)), 1),
-        (FileReport((KERNEL.replace(flop=None, status="needs-bindings"),)), 1),
-        (FileReport((KERNEL.replace(lowering_error="no such layout"),)), 1),
+        (FileReport((replace(KERNEL, flop=None, status="needs-bindings"),)), 1),
+        (FileReport((replace(KERNEL, lowering_error="no such layout"),)), 1),
     ],
 )
 def test_the_status_of_one_file(report: FileReport, expected: int) -> None:

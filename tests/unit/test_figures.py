@@ -19,7 +19,7 @@ from tirlens.ide import counters, hovers, tables, terms
 from tirlens.model import analyze
 from tirlens.model.multi_kernel import merge_reports
 from tirlens.model.report import BreakdownEntry, KernelReport, ReadWrite, figures
-from tirlens.model.report.figure import dropped, every, kept, mean, total
+from tirlens.model.report.figure import every, mean, no_sum, of_longest, total
 from tirlens.pipeline import FileReport
 from tirlens.pipeline.report_json import ENTRY_KEYS, KERNEL_KEYS, cost_json, kernel_json
 
@@ -60,9 +60,9 @@ def test_kernels_in_sequence_have_the_sum_or_mean_of_each_figure() -> None:
     for one in figures(KernelReport):
         values: list[Any] = [getattr(report, one.name) for report in (fast, slow)]
         found = getattr(merged, one.name)
-        if one.merge is kept:
+        if one.merge is of_longest:
             assert found == values[1], one.name
-        elif one.merge is dropped and one.name not in recomputed:
+        elif one.merge is no_sum and one.name not in recomputed:
             assert not found, one.name
         elif one.merge in (total, mean, every):
             assert found == one.merge(values, shares), one.name

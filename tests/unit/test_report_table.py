@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -51,5 +52,5 @@ def test_columns_are_left_out_and_no_figure_is_cut(width: int, kept: str, left_o
 
 def test_the_device_is_told_where_there_are_several() -> None:
     out = io.StringIO()
-    Console(file=out, width=160).print(wide_table([KERNEL, KERNEL.replace(device_id="l4")], 160))
+    Console(file=out, width=160).print(wide_table([KERNEL, replace(KERNEL, device_id="l4")], 160))
     assert "h100-sxm" in out.getvalue() and "l4" in out.getvalue()

@@ -41,13 +41,13 @@ def write_csv(file: TextIO, reports: Iterable[FileReport], selected: Selection) 
                 "call": kernel.call,
                 "device": kernel.device_id,
             }
-            writer.writerow(_escaped(head | _kernel_row(kernel)))
+            writer.writerow(_cells(head | _kernel_row(kernel)))
             for row in rows(kernel, selected):
                 place = {"id": row.number, "depth": row.depth + 1}
-                writer.writerow(_escaped(head | place | _line_row(row.cost)))
+                writer.writerow(_cells(head | place | _line_row(row.cost)))
 
 
-def _escaped(row: Mapping[str, Any]) -> dict[str, Any]:
+def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: csv_cell(value) for name, value in row.items()}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tirlens_worker.facts import Span
 
 from ..operations import Operations
-from .figure import dropped, figure, kept, total
+from .figure import figure, no_sum, of_longest, total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,14 +17,14 @@ class LineRuns:
 
     trips: int | None = figure(
         "iterations of a loop each time that it runs; the largest number where they vary",
-        merge=kept,
+        merge=of_longest,
         term="trips",
         column="trips",
     )
     mean_trips: float | None = figure(
         "iterations on average where they vary from one execution to another (triangular loops, "
         "windows); else null",
-        merge=kept,
+        merge=of_longest,
     )
     executions: int | None = figure(
         "how often the line runs over the whole launch", merge=total, term="executions"
@@ -47,7 +47,7 @@ class LineTime:
     )
     overlapped_s: float | None = figure(
         "busy time that is overlapped with slower work; no part of `time_s`",
-        merge=dropped,
+        merge=no_sum,
         unit="s",
         term="overlapped",
     )
@@ -127,7 +127,7 @@ class BreakdownEntry(LineWork, LineTime, LineRuns):
     span: Span
     bound: str | None = figure(
         "the unit that [bounds](glossary.md#bounds) it",
-        merge=kept,
+        merge=of_longest,
         term="bound",
         anchor="bounds",
         column="bound",

@@ -85,14 +85,14 @@ def figures(report: type[Any]) -> tuple[Figure, ...]:
 
 
 def merged_figures(reports: Sequence[Any], shares: Sequence[float] = ()) -> dict[str, Any]:
-    """The figures of several reports, or of several lines, by name, without those that are `kept`.
+    """The figures of several reports, or of several lines, by name, without those `of_longest`.
 
     `shares` are the parts of the time that each takes.
     """
     return {
         one.name: one.merge([getattr(report, one.name) for report in reports], shares)
-        for one in figures(type(reports[0]))
-        if one.merge is not kept
+        for one in figures(cast("type[Any]", type(reports[0])))
+        if one.merge is not of_longest
     }
 
 
@@ -129,12 +129,12 @@ def every(values: Sequence[Any], shares: Sequence[float]) -> bool:
     return all(values)
 
 
-def kept(values: Sequence[Any], shares: Sequence[float]) -> Any:
+def of_longest(values: Sequence[Any], shares: Sequence[float]) -> Any:
     """That of the kernel that takes the longest, or of the first of the lines."""
     return values[0]
 
 
-def dropped(values: Sequence[Any], shares: Sequence[float]) -> Any:
+def no_sum(values: Sequence[Any], shares: Sequence[float]) -> Any:
     """Nothing: there is no such figure of several, or it follows from other figures."""
     return {} if isinstance(values[0], Mapping) else None
 

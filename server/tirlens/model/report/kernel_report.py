@@ -15,7 +15,7 @@ from tirlens_worker.facts import Built, LoweredLaunch, ModelSizes, Span
 
 from ..operations import Operations, integer_flop
 from .breakdown import BreakdownEntry
-from .figure import dropped, every, figure, kept, mean, total
+from .figure import every, figure, mean, no_sum, of_longest, total
 from .values import (
     Advice,
     ArrayShape,
@@ -87,13 +87,15 @@ class Timing:
     )
     bound: str | None = figure(
         "what bounds the kernel: see [Bounds](glossary.md#bounds)",
-        merge=kept,
+        merge=of_longest,
         term="bound",
         anchor="bounds",
         column="bound",
     )
-    bound_class: str | None = figure("`compute`, `memory`, `latency` or `balanced`", merge=kept)
-    bound_reason: str = figure("the bound in words", merge=kept, default="")
+    bound_class: str | None = figure(
+        "`compute`, `memory`, `latency` or `balanced`", merge=of_longest
+    )
+    bound_reason: str = figure("the bound in words", merge=of_longest, default="")
     utilisation: Mapping[str, float] = figure(
         "the busy share of each unit",
         merge=mean,
@@ -139,7 +141,7 @@ class Work:
     )
     formula: Mapping[str, str] = figure(
         "`flop` and `global_bytes` in the dynamic dimensions, where they are known",
-        merge=dropped,
+        merge=no_sum,
         default_factory=dict[str, str],
     )
 
@@ -154,7 +156,7 @@ class Rates:
     """The rates at the predicted time."""
 
     flop_per_s: float | None = figure(
-        "`flop` per second", merge=dropped, unit="FLOP/s", term="rate", column="rate"
+        "`flop` per second", merge=no_sum, unit="FLOP/s", term="rate", column="rate"
     )
     peak_fraction: float | None = figure(
         "the rate of the main operations over that of the data sheet",
@@ -163,7 +165,7 @@ class Rates:
         column="peak",
     )
     dram_bytes_per_s: float | None = figure(
-        "`dram_bytes` per second", merge=dropped, unit="bytes/s", term="bandwidth", anchor="rate"
+        "`dram_bytes` per second", merge=no_sum, unit="bytes/s", term="bandwidth", anchor="rate"
     )
     dram_fraction: float | None = figure(
         "the rate of DRAM over that of the data sheet", merge=mean, unit="fraction"
@@ -223,14 +225,14 @@ class MemoryTraffic:
     )
     arithmetic_intensity: float | None = figure(
         "FLOP per DRAM byte; integer operations per byte where these are most of the work",
-        merge=dropped,
+        merge=no_sum,
         unit="FLOP/B",
         term="intensity",
         column="FLOP/B",
     )
     ridge_point: float | None = figure(
         "the intensity at which arithmetic and DRAM take equally long on the device",
-        merge=kept,
+        merge=of_longest,
         unit="FLOP/B",
     )
 
@@ -243,28 +245,28 @@ class Launch:
     """
 
     schedule: str = figure(
-        "`gpu`, `cpu` or `unscheduled` (the time is a lower bound)", merge=kept, default="gpu"
+        "`gpu`, `cpu` or `unscheduled` (the time is a lower bound)", merge=of_longest, default="gpu"
     )
     grid: tuple[int, ...] = figure(
-        "blocks along x, y and z", merge=kept, term="launch", anchor="blocks", default=()
+        "blocks along x, y and z", merge=of_longest, term="launch", anchor="blocks", default=()
     )
-    threads_per_block: int | None = figure("threads of a block, as launched", merge=kept)
-    threads_written: int | None = figure("threads of a block in the source", merge=kept)
+    threads_per_block: int | None = figure("threads of a block, as launched", merge=of_longest)
+    threads_written: int | None = figure("threads of a block in the source", merge=of_longest)
     shared_bytes_per_block: int | None = figure(
-        "shared memory of a block", merge=kept, unit="bytes"
+        "shared memory of a block", merge=of_longest, unit="bytes"
     )
     registers_per_thread: int | None = figure(
-        "registers of a thread, estimated", merge=kept, term="registers"
+        "registers of a thread, estimated", merge=of_longest, term="registers"
     )
     occupancy: Occupancy | None = figure(
         "`blocks_per_sm`, `fraction` of the warp slots of an SM, and their `limiter`",
-        merge=kept,
+        merge=of_longest,
         term="occupancy",
         column="occupancy",
     )
     waves: Waves | None = figure(
         "`count` of the waves of blocks, and the `tail_fraction` of the time for which SMs wait",
-        merge=kept,
+        merge=of_longest,
         term="waves",
         column="waves",
     )
