@@ -19,12 +19,20 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+# What `tirlens.Analyzer` needs in the environment of the kernels.
+_API = "cattrs"
 # What each environment holds.  tilelang needs torch, of which the CPU build is enough.
 REQUIREMENTS = {
-    "tvm-0.27.0.post1": ["apache-tvm==0.27.0.post1", "apache-tvm-ffi==0.1.14.post1", "numpy"],
-    "tvm-0.25.0.post1": ["apache-tvm==0.25.0.post1", "apache-tvm-ffi==0.1.12", "numpy"],
-    "tvm-0.26.0": ["apache-tvm==0.26.0", "apache-tvm-ffi==0.1.14.post1", "numpy"],
-    "tilelang-0.1.15": ["tilelang==0.1.15", "apache-tvm-ffi==0.1.12", "torch==2.13.0", "numpy"],
+    "tvm-0.27.0.post1": ["apache-tvm==0.27.0.post1", "apache-tvm-ffi==0.1.14.post1", "numpy", _API],
+    "tvm-0.25.0.post1": ["apache-tvm==0.25.0.post1", "apache-tvm-ffi==0.1.12", "numpy", _API],
+    "tvm-0.26.0": ["apache-tvm==0.26.0", "apache-tvm-ffi==0.1.14.post1", "numpy", _API],
+    "tilelang-0.1.15": [
+        "tilelang==0.1.15",
+        "apache-tvm-ffi==0.1.12",
+        "torch==2.13.0",
+        "numpy",
+        _API,
+    ],
     "tirx-0.1.0a4": [
         "apache-tvm-tirx==0.1.0a4",
         "apache-tvm-ffi==0.1.15.post2",
@@ -68,8 +76,9 @@ def environment(name: str) -> Path:
     _ROOT.mkdir(parents=True, exist_ok=True)
     with _locked(_ROOT / f"{name}.lock"):
         if not _holds(python, complete, wanted, name):
-            shutil.rmtree(folder, ignore_errors=True)
-            venv.create(folder, with_pip=True)
+            if not _can_be_extended(python, complete, requirements):
+                shutil.rmtree(folder, ignore_errors=True)
+                venv.create(folder, with_pip=True)
             _install(python, requirements)
             # Written last: an interrupted build is no environment.
             complete.write_text(wanted)
@@ -89,6 +98,13 @@ def _holds(python: Path, complete: Path, wanted: str, name: str) -> bool:
         return False
     complete.write_text(wanted)
     return True
+
+
+def _can_be_extended(python: Path, complete: Path, requirements: list[str]) -> bool:
+    """Whether the environment is whole and only lacks packages that have been added to its list."""
+    if not python.exists() or not complete.exists():
+        return False
+    return set(complete.read_text().splitlines()) <= set(requirements)
 
 
 def _install(python: Path, requirements: list[str]) -> None:
