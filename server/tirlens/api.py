@@ -112,7 +112,7 @@ class UnboundSizesError(ValueError):
 
 
 class Analyzer:
-    """Analyses functions of tvm and tilelang in this process."""
+    """Analyses functions of tvm, tilelang and tvm_tirx in this process."""
 
     @staticmethod
     def analysis(
@@ -123,7 +123,8 @@ class Analyzer:
         Parameters
         ----------
         fn
-            A PrimFunc, an IRModule with one or more of them, or a Schedule, whose module it is.
+            A PrimFunc, an IRModule with one or more of them, a Schedule, whose module it is, or a
+            function of TIRx (``@T.function``; ``@T.jit`` with its parameters bound).
         device
             An id of the catalogue, a `Device`, the path of a device file, or any object with a
             ``compute_capability`` (tilelang's ``CUDA``), whose own SM count, L2 size and bandwidth
@@ -152,7 +153,8 @@ class Analyzer:
         functions = list(_functions(fn))
         if not functions:
             raise TypeError(
-                f"expected a PrimFunc, or an IRModule or Schedule with one, not {type(fn).__name__}"
+                "expected a PrimFunc, an IRModule or Schedule with one, or a function of TIRx, "
+                f"not {type(fn).__name__}"
             )
         return AnalysisResult(
             chosen,
@@ -189,7 +191,7 @@ def _lower(facts: KernelFacts, function: Any, device: Device) -> KernelFacts:
 
 def _functions(fn: Any) -> Iterator[tuple[str, Any]]:
     """The PrimFuncs in what the caller gave, by type name: no framework is imported for it."""
-    if type(fn).__name__ == "PrimFunc":
+    if type(fn).__name__ == "PrimFunc" or _is_of_tirx(fn):
         yield _symbol(fn) or "main", fn
     elif type(fn).__name__ == "IRModule":
         for variable, function in fn.functions.items():
@@ -197,6 +199,10 @@ def _functions(fn: Any) -> Iterator[tuple[str, Any]]:
                 yield str(variable.name_hint), function
     elif type(fn).__name__ == "Schedule":
         yield from _functions(fn.mod)
+
+
+def _is_of_tirx(fn: Any) -> bool:
+    return type(fn).__name__ == "Function" and type(fn).__module__.startswith("tvm_tirx.")
 
 
 def _symbol(function: Any) -> str | None:

@@ -11,13 +11,14 @@ from support.actions import ACTION
 from support.kernels import gemm, scale, site
 from tirlens.advice import Question, advise, rewrite, splitting
 from tirlens.advice.independence import nests, with_innermost
-from tirlens.advice.rules import launch_bound, partial_warp, tail_wave
+from tirlens.advice.rules import launch_bound, no_tensor_core, partial_warp, tail_wave
 from tirlens.hardware import load
 from tirlens.ide import verdicts
 from tirlens.model import analyze
 from tirlens.model.counting.facts_walk import walk_nodes
 from tirlens.model.report import Advice, BreakdownEntry, Waves
 from tirlens.model.reporting.bound import find_bound
+from tirlens_worker import framework_names
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -579,6 +580,10 @@ def test_fragments_that_fill_the_register_file(tile: int, fits: bool) -> None:
     advice = asked(facts)["threads"]
     assert (advice.change is not None, advice.saving_s is not None) == (fits, fits)
     assert ("smaller tiles" in advice.action) == (not fits)
+
+
+def test_matrix_units_have_a_name_in_each_framework() -> None:
+    assert set(no_tensor_core.MATRIX_UNITS) == set(framework_names.MODULES)
 
 
 def test_matrix_units_have_the_name_of_the_framework() -> None:

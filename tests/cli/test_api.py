@@ -62,6 +62,16 @@ print(json.dumps([[one.total_flops, one.estimated_time] for one in (before, afte
 """
 
 
+TIRX = """
+import json, sys
+sys.path.insert(0, "tests/facts/kernels")
+from tirx_guide import add_one, scale_4096
+from tirlens import Analyzer
+found = [Analyzer.analysis(add_one, "b200", {"n": 1 << 20}), Analyzer.analysis(scale_4096, "b200")]
+print(json.dumps([[one.total_flops, one.kernels[0]["status"]] for one in found]))
+"""
+
+
 def run(python: Path, code: str) -> Any:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "server"), "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(
@@ -69,6 +79,10 @@ def run(python: Path, code: str) -> Any:
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def test_tirx() -> None:
+    assert run(environment("tirx-0.1.0a4"), TIRX) == [[1 << 20, "ok"], [4096, "ok"]]
 
 
 def test_tvm(tvm_python: Path) -> None:

@@ -38,6 +38,7 @@ REQUIREMENTS = {
         "apache-tvm-ffi==0.1.15.post2",
         "apache-tvm-ffi-orcjit==0.1.3",
         "numpy",
+        _API,
     ],
     # An oracle for counts; under the GPL, and used in a process of its own alone.
     "barvinok-2026.2.2": ["islpy-barvinok==2026.2.2"],

@@ -82,7 +82,7 @@ NARROW = frozenset({"float16", "bfloat16", "int8", "uint8", "float8_e4m3fn", "fl
 #: Rows, columns and depth of the smallest matrix instructions (PTX ISA: m16n8k8, m8n8k16).
 LEAST_SIZE = 8
 #: What a framework calls the use of matrix units.
-MATRIX_UNITS = {"tilelang": "T.gemm", "tvm": "tensorize"}
+MATRIX_UNITS = {"tilelang": "T.gemm", "tvm": "tensorize", "tvm_tirx": "the tile operation gemm"}
 
 
 def check(question: Question) -> Iterator[Advice]:
