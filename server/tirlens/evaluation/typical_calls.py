@@ -44,8 +44,10 @@ def typical_calls(
     text_of
         Writes a call; raises `UnknownValueError` where an argument is not known.
     """
-    dimensions = dynamic_dimensions(factory)
-    inner = returned_parameters(factory)
+    # Only calls of the compiled kernel need these, which are found by walks over the factory.
+    is_compiled_called = any(call.inner for _, call in found)
+    dimensions = dynamic_dimensions(factory) if is_compiled_called else ()
+    inner = returned_parameters(factory) if is_compiled_called else ()
     sizes: dict[str, list[dict[str, int]]] = {}
     by_kind: dict[str, dict[str, GoalCall]] = {}
     values: dict[str, Counter[str]] = {}
