@@ -56,6 +56,7 @@ MODULE_LEVEL = """
 @T.prim_func
 def add(A: T.Tensor((512,), "float32"), B: T.Tensor((512,), "float32")):
 """ + BODY.format(n="512").replace("\n    ", "\n")
+LOCAL = "def test_add():\n" + textwrap.indent(LAZY.format(rest=""), "    ")
 DEVICE = """
 from tilelang.carver.arch import driver
 import torch
@@ -80,6 +81,8 @@ def _only(result: Result) -> KernelFacts:
         (EAGER, "add(N=4194304)", "assumed", 4194304),
         (TUNED.replace("{rest}", ""), "add(4194304)", "assumed", 4194304),
         (TUNER, "add(4194304)", "assumed", 4194304),
+        (LOCAL, "test_add().add(4096)", "assumed", 4096),
+        (LOCAL + "    k = add(2048)\n", "test_add().add(2048)", "call-site", 2048),
         (MODULE_LEVEL, "add", "module-level", 512),
         (DEVICE, "add", "module-level", 132 * 128),
         (LAZY.format(rest=", dtype='float32', trans_A=None"), "add(4194304)", "assumed", 4194304),

@@ -95,7 +95,10 @@ class Evaluator:
     def _evaluate(self, request: KernelRequest, candidate: CallCandidate) -> Tuple[Traced, ...]:
         _forget_results()
         with self._loaded.record_of_builds.during(candidate):
-            value = self._value_of_call(request, candidate.expression)
+            value, call = self._value_of_call(request, candidate.expression)
+        if call is not None:
+            text = "{}.{}".format(candidate.expression, call.text)
+            candidate = _with_arguments(candidate, call._replace(text=text))
         return self._chosen(request, candidate, value)
 
     def _chosen(
@@ -128,18 +131,20 @@ class Evaluator:
             for name, function in chosen
         )
 
-    def _value_of_call(self, request: KernelRequest, expression: str) -> Any:
+    def _value_of_call(self, request: KernelRequest, expression: str) -> Tuple[Any, Optional[Call]]:
         """The value of a call; if it fails behind the kernel's definition, that of the definition.
+
+        The call is that of a factory inside the called function, if its arguments are assumed.
 
         Raises:
             BaseException: the error of the user's code.
         """
         try:
             if not self._is_own_call(request, expression):
-                return self._value_of_shared_call(request, expression)
+                return self._value_of_shared_call(request, expression), None
             if request.local_to is not None:
                 return self._local(request, expression)
-            return self._value(expression, self._names(request))
+            return self._value(expression, self._names(request)), None
         except Exception:
             if request.local_to is not None and _is_builder(request.local_to):
                 with contextlib.suppress(Exception):
@@ -147,7 +152,7 @@ class Evaluator:
             defined = self._value_of_definition(request)
             if defined is None:
                 raise
-            return defined
+            return defined, None
 
     def _value_of_shared_call(self, request: KernelRequest, expression: str) -> Any:
         """The value of a call of another function than the kernel's, which is called once."""
@@ -227,18 +232,7 @@ class Evaluator:
         found, error = self._first(map(_prepare_for, calls), self._names(request))
         if found is None:
             raise error or NoKernelError("{} gives no kernel".format(candidate.expression))
-        call = found.call
-        source = call.source
-        if source != "assumed" and candidate.source != "defaults":
-            source = candidate.source
-        assumed = {**candidate.assumed, **call.assumed}
-        called = replace(
-            candidate,
-            expression=call.text,
-            source=source,
-            assumed=assumed,
-            model=candidate.model or call.model,
-        )
+        called = _with_arguments(candidate, found.call)
         return (
             self._chosen(request, called, found.value)
             if found.is_last
@@ -294,8 +288,11 @@ class Evaluator:
             else compilations.take_captured() or with_first_configuration(value)
         )
 
-    def _local(self, request: KernelRequest, expression: str) -> Any:
-        """A kernel in a function, by execution of its definition and what that depends on."""
+    def _local(self, request: KernelRequest, expression: str) -> Tuple[Any, Optional[Call]]:
+        """A kernel in a function, by execution of its definition and what that depends on.
+
+        The call is that of a factory for which `expression` gives no arguments.
+        """
         namespace = dict(self._loaded.namespace)
         around, inner = _parts_of_local(expression)
         for keyword in getattr(around, "keywords", ()):
@@ -311,9 +308,9 @@ class Evaluator:
         value = self._define_nested(request, definition, namespace)
         namespace[definition.name] = value
         if inner:
-            return self._value(inner, namespace)
+            return self._value(inner, namespace), None
         if is_kernel(value) or not (callable(value) or hasattr(value, "specialize")):
-            return value
+            return value, None
         return self._call_with_assumed(value, definition.name, namespace, request)
 
     def _define_nested(
@@ -341,12 +338,12 @@ class Evaluator:
 
     def _call_with_assumed(
         self, value: Any, name: str, namespace: Dict[str, Any], request: KernelRequest
-    ) -> Any:
+    ) -> Tuple[Any, Call]:
         calls = assumed_calls.calls(self._document, value, name, request)
         found, error = self._first(calls, namespace)
         if found is not None:
             self._loaded.record_of_builds.choose(found.call.text)
-            return found.value
+            return found.value, found.call
         missing = assumed_calls.required_names(self._document, value, request)
         if missing:
             reason = describe(error) if error else "no kernel came of it"
@@ -377,6 +374,20 @@ def _parts_of_local(expression: str) -> Tuple[ast.expr, str]:
         node = node.func if isinstance(node, ast.Call) else node.value
     end: Any = getattr(around, "end_col_offset", None)
     return around, text.encode()[end:].decode().lstrip(".")
+
+
+def _with_arguments(candidate: CallCandidate, call: Call) -> CallCandidate:
+    """`candidate` with `call` of the factory that it yields, and with what is assumed of both."""
+    source = call.source
+    if source != "assumed" and candidate.source != "defaults":
+        source = candidate.source
+    return replace(
+        candidate,
+        expression=call.text,
+        source=source,
+        assumed={**candidate.assumed, **call.assumed},
+        model=candidate.model or call.model,
+    )
 
 
 def _forget_results() -> None:
