@@ -91,7 +91,7 @@ class Peak:
     math fidelity that it is the rate of, None where the units have only one.
     """
 
-    flop_per_s: Annotated[float, Range(1e10, 2e17, "operations per second")]
+    flop_per_s: Annotated[float, Range(1e9, 2e17, "operations per second")]
     sustained_fraction: Sustained
     clock_hz: Annotated[float, Range(3e8, 7e9, "Hz")] | None = None
     fidelity: str | None = None

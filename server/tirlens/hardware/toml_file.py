@@ -88,6 +88,10 @@ def _read(
         for key in ("peaks", "fidelities")
         if isinstance(inherited.get(key), dict)
     }
+    if "clock_hz" in table:
+        own_rates = {
+            key: _without_clocks(rates, table.get(key)) for key, rates in own_rates.items()
+        }
     below = {**inherited, **own_rates, "id": path.stem, "name": title}
     merged = merge(below, {key: value for key, value in table.items() if key != "extends"})
     return DeviceTable(path, table, merged, lines, base)
@@ -114,6 +118,21 @@ def _at_own_clock(rates: Mapping[str, Any], sms: float, clock: float) -> dict[st
         if isinstance(item, dict)
         else item
         for name, item in rates.items()
+    }
+
+
+def _without_clocks(inherited: dict[str, Any], own: Any) -> dict[str, Any]:
+    """Inherited rates without the clocks of those that a file gives at its own clock."""
+    if not isinstance(own, dict):
+        return inherited
+    if "flop_per_s" in own:
+        return {key: value for key, value in inherited.items() if key != "clock_hz"}
+    rates = cast("dict[str, Any]", own)
+    return {
+        name: _without_clocks(cast("dict[str, Any]", item), rates.get(name))
+        if isinstance(item, dict)
+        else item
+        for name, item in inherited.items()
     }
 
 

@@ -360,6 +360,26 @@ def test_a_rate_that_the_units_do_not_have_is_refused(
         load(path)
 
 
+def test_a_rate_that_a_file_gives_is_at_the_clock_that_it_gives(tmp_path: Path) -> None:
+    path = tmp_path / "slow.toml"
+    rate = "tensor.float16"
+    path.write_text(
+        'extends = "h200"\nclock_hz = 1.5e9\n'
+        f'[peaks]\n"{rate}" = {{ flop_per_s = {132 * 4096 * 1.5e9} }}\n'
+    )
+    device = load(path)
+    assert (load("h200").peaks[rate].clock_hz, device.peaks[rate].clock_hz) == (1.83e9, None)
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted((Path(__file__).parents[2] / "measured").glob("*.toml")),
+    ids=lambda path: path.stem,
+)
+def test_the_boards_of_measurements_are_read(path: Path) -> None:
+    assert load(path).peaks
+
+
 def test_a_chip_with_reduced_rates_names_them(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     rate = '[peaks]\n"tensor.float16" = { flop_per_s = 2e14 }\n'
