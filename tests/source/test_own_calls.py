@@ -142,3 +142,26 @@ class TestLarge:
         ("test_small", "test_small(width=128).scale(256, 128)"),
         ("TestLarge.test_large", "TestLarge.test_large().scale(1024, 512, block=64)"),
     ]
+
+
+def test_sizes_may_be_given_in_the_place_of_arrays() -> None:
+    text = """
+import tilelang
+import tilelang.language as T
+
+@tilelang.jit
+def double(A, block: int = 128):
+    N = T.const("N")
+    A: T.Tensor((N,), T.float16)
+    B = T.empty((N,), T.float16)
+    with T.Kernel(T.ceildiv(N, block), threads=block) as bx:
+        for i in T.Parallel(block):
+            B[bx * block + i] = A[bx * block + i] * 2
+    return B
+
+double.compile(N=8192)
+"""
+    (kernel,) = source.read(text).kernels
+    assert [(one.expression, one.source) for one in kernel.candidates][:1] == [
+        ("double(N=8192)", "call-site")
+    ]

@@ -79,7 +79,9 @@ class Renderer:
         skipped = 1 if call.self_ is not None else 0
         given = {*places[: len(call.positional) + skipped], *call.named}
         absent = call.missing - given - set(parameter_defaults(cast("FunctionNode", call.node)))
-        if absent:
+        parameters = {*places, *(item.arg for item in spec.kwonlyargs)}
+        # A function of arrays may be given sizes of theirs in their place (`compile(M=4096)`).
+        if absent and parameters.issuperset(call.named):
             raise UnknownValueError(", ".join(sorted(absent)))
         nodes = self._nodes(call.site, call)
         words = [self._argument(n, item, nodes) for n, item in enumerate(call.positional)]
