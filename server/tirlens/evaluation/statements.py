@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from tirlens.evaluation import expressions, library, library_functions
 from tirlens.evaluation.assignment import assign
-from tirlens.evaluation.calls import call_function, class_attribute
+from tirlens.evaluation.calls import class_attribute
 from tirlens.evaluation.constraints import suppose
 from tirlens.evaluation.control_flow import (
     ENDS,
@@ -21,6 +21,7 @@ from tirlens.evaluation.control_flow import (
     RaisedError,
     ReturnError,
 )
+from tirlens.evaluation.function_calls import call_function
 from tirlens.evaluation.kernel_results import outputs_of
 from tirlens.evaluation.machine import Machine
 from tirlens.evaluation.values import (
