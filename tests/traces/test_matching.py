@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 
 from tirlens.measured.groups import Group
 from tirlens.measured.groups import group_operations as groups_of
-from tirlens.measured.matching.matches import (
-    Ambiguous,
-    Candidate,
-    Match,
-    Matcher,
-    Unanalysed,
-    Unmatched,
-)
+from tirlens.measured.matching.matches import Matcher
+from tirlens.measured.matching.outcomes import Ambiguous, Candidate, Match, Unanalysed, Unmatched
 from tirlens.measured.records import Operation, Position, Tensor
 from tirlens.model.report import ArrayShape, KernelReport, SequenceLaunch
 from tirlens_worker.facts import Span

@@ -31,9 +31,9 @@ from tirlens.cli import (
     sarif,
     table,
 )
-from tirlens.cli.file_analysis import Traced
 from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.rows import Selection, rows
+from tirlens.cli.traced_file import Traced
 from tirlens.gate import Change, Limits
 from tirlens.hardware import load
 from tirlens.ide import hovers

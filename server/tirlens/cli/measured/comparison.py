@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tirlens.cli import change_report, outcome
 from tirlens.cli.errors import UsageError
-from tirlens.cli.measured import change_report as measured_change_report
+from tirlens.cli.measured.changes import formats
+from tirlens.cli.measured.changes.report import DEFAULT_MIN_PERCENTAGE, MeasuredChangeReport
 from tirlens.cli.measured.places import KernelPlaces, find_places
 from tirlens.cli.measured.report import print_problems, read_traces
 from tirlens.cli.measured.selection import section_of
@@ -42,7 +43,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.files:
         places = find_places([*old, *new], arguments)
         comparison = _of_files(comparison, places)
-    report = measured_change_report.MeasuredChangeReport(
+    report = MeasuredChangeReport(
         comparison,
         tuple(measured_changes(comparison, limits)),
         limits,
@@ -55,10 +56,10 @@ def execute(arguments: argparse.Namespace) -> int:
     for note in (*report.notes, *(places.notes if places else ())):
         outcome.print_note(note)
     with stream(arguments.output) as out:
-        measured_change_report.write(out, report, arguments.format, arguments.color)
+        formats.write(out, report, arguments.format, arguments.color)
     for name, kind in written:
         with stream(name) as out:
-            measured_change_report.write(out, report, kind, False)
+            formats.write(out, report, kind, False)
     return outcome.LIMIT_EXCEEDED if report.refused else 0
 
 
@@ -165,5 +166,5 @@ def _least_share(arguments: argparse.Namespace) -> float:
     """The share of a run's time below which the table leaves an operation out."""
     percentage = arguments.min_percentage
     if percentage is None:
-        percentage = 0.0 if arguments.each else measured_change_report.DEFAULT_MIN_PERCENTAGE
+        percentage = 0.0 if arguments.each else DEFAULT_MIN_PERCENTAGE
     return percentage / 100

@@ -15,9 +15,10 @@ from typing import TypeAlias
 
 from tirlens.cli import file_analysis
 from tirlens.cli.errors import UsageError
-from tirlens.cli.file_analysis import Traced
+from tirlens.cli.traced_file import Traced
 from tirlens.measured.groups import Group
-from tirlens.measured.matching.matches import Ambiguous, Candidate, Match, Matcher
+from tirlens.measured.matching.matches import Matcher
+from tirlens.measured.matching.outcomes import Ambiguous, Candidate, Match
 from tirlens.pipeline.analysis_request import with_arguments
 from tirlens.source.source_file import KernelSource
 

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tirlens.cli.file_analysis import Traced
 from tirlens.cli.lower import generate
+from tirlens.cli.traced_file import Traced
 from tirlens.cli.worker_pool import WorkerPool, worker_pool
 from tirlens.ide import labels, places
 from tirlens.ide.escaping import visible

@@ -20,7 +20,7 @@ from tirlens.cli.outcome import print_note
 from tirlens.ide import labels
 from tirlens.ide.escaping import visible
 from tirlens.measured.groups import Group
-from tirlens.measured.matching.matches import Ambiguous
+from tirlens.measured.matching.outcomes import Ambiguous
 from tirlens.measured.matching.residuals import Residual, sum_residuals
 from tirlens.measured.performance.report import MeasuredReport
 from tirlens.pipeline import line_json

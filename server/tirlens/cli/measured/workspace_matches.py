@@ -10,20 +10,14 @@ from pathlib import Path
 from tirlens.cli import file_analysis, outcome
 from tirlens.cli.captured_files import take_captures
 from tirlens.cli.errors import UsageError
-from tirlens.cli.file_analysis import Traced
 from tirlens.cli.measured.fitting_sizes import MOST_KERNELS, fitting_calls
 from tirlens.cli.measured.kernel_lines import SampledKernel, sampled_kernels
+from tirlens.cli.traced_file import Traced
 from tirlens.hardware import DEFAULT_DEVICE
 from tirlens.hardware.detect import machine_device
 from tirlens.measured.groups import Group, group_operations
-from tirlens.measured.matching.matches import (
-    Ambiguous,
-    Candidate,
-    Match,
-    Matcher,
-    Unanalysed,
-    Unmatched,
-)
+from tirlens.measured.matching.matches import Matcher
+from tirlens.measured.matching.outcomes import Ambiguous, Candidate, Match, Unanalysed, Unmatched
 from tirlens.measured.matching.residuals import Residual, residual_of
 from tirlens.measured.performance.devices import catalogue_device
 from tirlens.measured.performance.report import MeasuredReport

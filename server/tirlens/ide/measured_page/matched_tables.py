@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tirlens.ide import labels
 from tirlens.ide.measured_page.table_data import Cell, Column, TableView
 from tirlens.measured.groups import Group
-from tirlens.measured.matching.matches import Ambiguous, Unmatched
+from tirlens.measured.matching.outcomes import Ambiguous, Unmatched
 from tirlens.measured.matching.residuals import BandPosition, Residual
 
 _VERDICTS: dict[BandPosition | None, str] = {

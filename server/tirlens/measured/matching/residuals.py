@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tirlens.measured.matching.matches import Match
+from tirlens.measured.matching.outcomes import Match
 
 #: Where the measured time is beside the band of the prediction.
 BandPosition: TypeAlias = Literal["inside", "above", "below"]

@@ -1,0 +1,1 @@
+"""Two measured runs compared: what became of their operations, in each format."""
