@@ -97,20 +97,13 @@ class Group:
         """Sum one more operation."""
         self.rows += 1
         self.executions += operation.executions
-        if operation.time_s is not None:
-            self.time.add_sum(
-                operation.executions,
-                operation.time_s,
-                operation.min_s,
-                operation.max_s,
-                operation.deviation_s,
-            )
+        add_time(self.time, operation)
         if operation.host_time_s is not None:
             self.host_time.add(operation.host_time_s)
         if gap_s is not None:
             self.gap.add(gap_s)
-        self.flop = _sum(self.flop, operation.flop)
-        self.dram_bytes = _sum(self.dram_bytes, operation.dram_bytes)
+        self.flop = known_sum(self.flop, operation.flop)
+        self.dram_bytes = known_sum(self.dram_bytes, operation.dram_bytes)
         for name, value in operation.counters.items():
             count, total = self._counters.get(name, (0, 0.0))
             self._counters[name] = count + 1, total + value
@@ -121,7 +114,20 @@ class Group:
         return {name: total / count for name, (count, total) in self._counters.items()}
 
 
-def _sum(left: int | None, right: int | None) -> int | None:
+def add_time(spread: Spread, operation: Operation) -> None:
+    """Add the time of an operation, which may sum executions; nothing where it is not known."""
+    if operation.time_s is not None:
+        spread.add_sum(
+            operation.executions,
+            operation.time_s,
+            operation.min_s,
+            operation.max_s,
+            operation.deviation_s,
+        )
+
+
+def known_sum(left: int | None, right: int | None) -> int | None:
+    """The sum; None where a summand is not known."""
     return None if left is None or right is None else left + right
 
 

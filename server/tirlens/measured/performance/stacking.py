@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from tirlens.measured.groups import add_time
 from tirlens.measured.performance.categories import Category, category_of
 from tirlens.measured.performance.rates import Performance
 from tirlens.measured.spread import Spread
@@ -49,13 +50,7 @@ class Stack:
         self.operations += operation.executions
         if operation.time_s is None:
             return
-        self.time.add_sum(
-            operation.executions,
-            operation.time_s,
-            operation.min_s,
-            operation.max_s,
-            operation.deviation_s,
-        )
+        add_time(self.time, operation)
         if row.flop_fraction is not None:
             self.flop_fraction.add(row.flop_fraction)
             self._weighted += row.flop_fraction * operation.time_s

@@ -6,7 +6,7 @@ from bisect import bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tirlens.measured.groups import Gaps, Identity, identity_of
+from tirlens.measured.groups import Gaps, Identity, add_time, identity_of, known_sum
 from tirlens.measured.records import Operation, Problem, Signpost
 from tirlens.measured.spread import Spread
 
@@ -32,20 +32,13 @@ class _Sum:
 
     def add(self, operation: Operation, gap_s: float | None) -> None:
         self.executions += operation.executions
-        if operation.time_s is not None:
-            self.time.add_sum(
-                operation.executions,
-                operation.time_s,
-                operation.min_s,
-                operation.max_s,
-                operation.deviation_s,
-            )
+        add_time(self.time, operation)
         if operation.host_time_s is not None:
             self.host_time_s = (self.host_time_s or 0.0) + operation.host_time_s
         if gap_s is not None:
             self.gap_s = (self.gap_s or 0.0) + gap_s
-        self.flop = _sum(self.flop, operation.flop)
-        self.dram_bytes = _sum(self.dram_bytes, operation.dram_bytes)
+        self.flop = known_sum(self.flop, operation.flop)
+        self.dram_bytes = known_sum(self.dram_bytes, operation.dram_bytes)
 
     def operation(self) -> Operation:
         """The first operation with the sums of all; counters are of single operations."""
@@ -169,7 +162,3 @@ def _without_identity(operation: Operation) -> Operation:
         launched_s=operation.launched_s,
         order=operation.order,
     )
-
-
-def _sum(left: int | None, right: int | None) -> int | None:
-    return None if left is None or right is None else left + right
