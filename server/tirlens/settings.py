@@ -13,7 +13,6 @@ from typing import Any, cast
 
 from tirlens import array_words
 from tirlens.budget import Budget, budget_of
-from tirlens.language_models import load
 from tirlens.math_fidelity import fidelity_of
 from tirlens.toml_reader import TomlError, read_in_time, read_toml
 
@@ -168,6 +167,9 @@ def _fidelity(value: Any) -> str:
 
 
 def _model(value: Any) -> str:
+    # Imported late: most settings name no model, and the language server must start quickly.
+    from tirlens.language_models import load
+
     return load(_text(value)).id
 
 

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from tirlens import pipeline
 from tirlens.cli import delimited, file_analysis, outcome, sarif, table
 from tirlens.cli.captured_files import other_operations, take_captures
+from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.rows import Selection, selection
 from tirlens.cli.step_table import print_step
+from tirlens.cli.traced_file import Traced
 from tirlens.ide import places
 from tirlens.pipeline import FileReport
 from tirlens.settings import DEFAULT_MIN_PERCENTAGE
@@ -19,7 +21,7 @@ from tirlens.settings import DEFAULT_MIN_PERCENTAGE
 def execute(arguments: argparse.Namespace) -> int:
     """Analyse, print, and give the exit status."""
     if len(arguments.device) > 1:
-        raise file_analysis.UsageError("analyze takes one --device; tirlens compare takes several")
+        raise UsageError("analyze takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)
     take_captures(arguments)
     traced, in_texts = file_analysis.trace_and_report(arguments)
@@ -51,7 +53,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def apply_min_percentage(
-    selected: Selection, arguments: argparse.Namespace, traced: Sequence[file_analysis.Traced]
+    selected: Selection, arguments: argparse.Namespace, traced: Sequence[Traced]
 ) -> Selection:
     """The selection with the least share that the option, the project or the default asks for."""
     min_percentage = arguments.min_percentage

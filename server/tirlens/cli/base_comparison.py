@@ -12,9 +12,12 @@ from pathlib import Path
 
 from tirlens.captured.candidates import CapturedCalls, merge_captured
 from tirlens.cli import change_report, file_analysis, outcome
+from tirlens.cli.command_options import options_of
 from tirlens.cli.errors import UsageError
+from tirlens.cli.named_files import paths_of
 from tirlens.cli.output import stream
 from tirlens.cli.revision import Revision, revision, search_folders
+from tirlens.cli.traced_file import Place, Traced, trace_file
 from tirlens.cli.worker_pool import CallSearch, WorkerPool, worker_pool
 from tirlens.gate import (
     NO_CALLS,
@@ -41,11 +44,11 @@ class _Sides:
     `others_now` and `others_before` are the same texts with the calls that each side `lacks`.
     """
 
-    now: file_analysis.Traced
-    before: file_analysis.Traced | None
+    now: Traced
+    before: Traced | None
     lacks: LackingCalls = NO_CALLS
-    others_now: file_analysis.Traced | None = None
-    others_before: file_analysis.Traced | None = None
+    others_now: Traced | None = None
+    others_before: Traced | None = None
 
     def reports(self, **options: object) -> tuple[FileReport, FileReport | None]:
         if self.before is None:
@@ -91,7 +94,7 @@ class _Sides:
         return replace(change, span=in_cell(change.span), before=old, now=new, line=line)
 
 
-def _in_cells(report: FileReport, traced: file_analysis.Traced) -> FileReport:
+def _in_cells(report: FileReport, traced: Traced) -> FileReport:
     return file_analysis.in_cells([traced], [report])[0]
 
 
@@ -99,7 +102,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Compare the files with those of a revision, and give the exit status."""
     written = [(name, change_report.format_of(name)) for name in arguments.write]
     _limits(arguments.fail_above)
-    base = revision(file_analysis.paths_of(arguments.files)[0].absolute(), arguments.base)
+    base = revision(paths_of(arguments.files)[0].absolute(), arguments.base)
     with worker_pool(arguments.jobs) as pool:
         traced = file_analysis.trace_in(pool, arguments)
         files = list(_sides(traced, base, arguments, pool))
@@ -152,7 +155,7 @@ def _status(report: change_report.ChangeReport) -> int:
 
 
 def _sides(
-    traced: Sequence[file_analysis.Traced],
+    traced: Sequence[Traced],
     base: Revision,
     arguments: argparse.Namespace,
     pool: WorkerPool,
@@ -185,7 +188,7 @@ class _Tree:
     ) -> None:
         self._base = base
         self._arguments = arguments
-        self.options = file_analysis.options_of(arguments)
+        self.options = options_of(arguments)
         self._pool = pool
         self._folder = folder / "base"
         self._calls = CallSearch(pool.say, CapturedCalls(), pool.searcher, folder / "words.sqlite")
@@ -195,7 +198,7 @@ class _Tree:
         """The options without those that choose among kernels and calls."""
         return replace(self.options, calls=(), kernels=(), by_launches=False)
 
-    def both(self, file: file_analysis.Traced, old: str) -> _Sides:
+    def both(self, file: Traced, old: str) -> _Sides:
         """A file now and before, with the same calls."""
         now = Path(file.path)
         inside = (self._base.path_of(Path(name)) for name in search_folders(file.result.files))
@@ -211,9 +214,9 @@ class _Tree:
             others = self.trace(old, now, lambda one: with_only(one, lacks.before), sys_path)
             sides = replace(sides, others_before=others)
         if lacks.now:
-            place = file_analysis.Place(now, lambda one: with_only(one, lacks.now))
-            others = file_analysis.trace_file(
-                now, self._arguments, self._unrestricted, self._pool, place
+            place = Place(now, lambda one: with_only(one, lacks.now))
+            others = self._pool.run(
+                trace_file(now, self._arguments, self._unrestricted, self._pool, place)
             )
             sides = replace(sides, others_now=others)
         return replace(sides, lacks=lacks)
@@ -225,20 +228,26 @@ class _Tree:
         with_calls: Callable[[SourceFile], SourceFile],
         sys_path: Sequence[str] = (),
         options: Options | None = None,
-    ) -> file_analysis.Traced:
+    ) -> Traced:
         """The file `path` of the revision, which is `now`, with all calls that it has then."""
         if not self._folder.exists():
             self._pool.say(f"files at {self._arguments.base}")
             self._folder.mkdir()
             self._base.write(self._folder)
         self._pool.say(f"{now} at {self._arguments.base}")
-        place = file_analysis.Place(now, with_calls, sys_path)
-        traced = file_analysis.trace_file(
-            self._folder / path, self._arguments, options or self._unrestricted, self._pool, place
+        place = Place(now, with_calls, sys_path)
+        traced = self._pool.run(
+            trace_file(
+                self._folder / path,
+                self._arguments,
+                options or self._unrestricted,
+                self._pool,
+                place,
+            )
         )
         return replace(traced, path=str(now))
 
-    def _with_calls(self, source: SourceFile, file: file_analysis.Traced, old: str) -> SourceFile:
+    def _with_calls(self, source: SourceFile, file: Traced, old: str) -> SourceFile:
         """The kernels of the revision with the calls of those of the working tree.
 
         They have calls of their own only if a file with calls has changed.
@@ -269,7 +278,7 @@ def _tiers(report: FileReport) -> set[tuple[str, str]]:
     return {(kernel.definition, kernel.launch_facts) for kernel in report.kernels}
 
 
-def _project_limits(traced: Sequence[file_analysis.Traced]) -> Sequence[str]:
+def _project_limits(traced: Sequence[Traced]) -> Sequence[str]:
     """The limits of the project of the first file."""
     return next((file.options.project.fail_above for file in traced), ())
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from time import localtime, strftime
 
-from tirlens.cli.file_analysis import Traced
+from tirlens.cli.traced_file import Traced
 from tirlens.ide import labels
 from tirlens.ide.notebook_file import NO_CELLS
 from tirlens.ide.report_page import FileView, Page, page_data, static_page

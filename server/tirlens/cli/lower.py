@@ -11,6 +11,7 @@ from tirlens import pipeline
 from tirlens.cli import file_analysis, outcome
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import stream, write_json
+from tirlens.cli.traced_file import Traced
 from tirlens.cli.worker_pool import WorkerPool, worker_pool
 from tirlens.ide import places
 from tirlens.ide.notebook_file import NotebookFile
@@ -59,7 +60,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 async def generate(
-    pool: WorkerPool, traced: file_analysis.Traced, language: str, python: str | None
+    pool: WorkerPool, traced: Traced, language: str, python: str | None
 ) -> Result | None:
     """The code of the CUDA kernels of `traced` in `language`; None if it has none.
 

@@ -15,11 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from tirlens import pipeline, source
-from tirlens.cli import counters, file_analysis, outcome
+from tirlens.cli import counters, outcome
+from tirlens.cli.command_options import options_of
 from tirlens.cli.errors import UsageError
 from tirlens.cli.file_text import FileText, read_file
 from tirlens.cli.measured.recording import entry_of_run, recorder
 from tirlens.cli.measured_table import COLUMNS, Measurement, append, check, row
+from tirlens.cli.named_files import paths_of
 from tirlens.cli.output import console, progress, stream, write_json
 from tirlens.hardware import for_target
 from tirlens.hardware.detect import FoundGpu, identify
@@ -47,14 +49,14 @@ def execute(arguments: argparse.Namespace) -> int:
     """Measure, print, append to the table if asked, and give the exit status."""
     if len(arguments.device) > 1:
         raise UsageError("measure takes one --device, that of the machine")
-    options = file_analysis.options_of(arguments)
+    options = options_of(arguments)
     if arguments.sweep:
         options = replace(options, calls=tuple(sweep_calls(options.calls, arguments.sweep)))
     if arguments.append is not None:
         check(Path(arguments.append))
     measurements: list[Measurement] = []
     status = 0
-    paths = file_analysis.paths_of(arguments.files)
+    paths = paths_of(arguments.files)
     if arguments.record is not None:
         recorder(arguments.record).check(paths)
     for path in paths:

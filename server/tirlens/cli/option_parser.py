@@ -6,9 +6,17 @@ import argparse
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from tirlens.language_models import UnknownModelError, load
-from tirlens.math_fidelity import PASSES, fidelity_of
-from tirlens.settings import DEFAULT_MIN_PERCENTAGE, DEFAULT_TIMEOUT_S
+from tirlens.cli.option_groups import (
+    add_analysis,
+    add_by_launches,
+    add_measured,
+    add_output,
+    add_record,
+    add_sections,
+    add_selection,
+    default_text,
+)
+from tirlens.settings import DEFAULT_TIMEOUT_S
 from tirlens.version import __version__
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
@@ -54,97 +62,23 @@ def command_parser() -> argparse.ArgumentParser:
 
 def _analyze(commands: Commands) -> None:
     parser = commands.add_parser("analyze", help="the cost of every kernel of some files")
-    _analysis(parser)
+    add_analysis(parser)
     parser.add_argument("--format", choices=FORMATS, default="table")
-    _by_launches(parser)
+    add_by_launches(parser)
 
 
 def _report(commands: Commands) -> None:
     parser = commands.add_parser("report", help="the wide table, advice and roofline picture")
-    _analysis(parser, "*")
+    add_analysis(parser, "*")
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
     parser.add_argument("--html", metavar="FILE", help="also write a self-contained page")
-    _by_launches(parser)
+    add_by_launches(parser)
     parser.add_argument(
         "--performance",
         action="store_true",
         help="kernels as rows of the performance report, as measured operations are",
     )
-    _trace_options(parser)
-
-
-def _trace_options(parser: argparse.ArgumentParser) -> None:
-    """The options of measured operations."""
-    group = parser.add_argument_group("measured operations")
-    group.add_argument(
-        "--measured",
-        nargs="*",
-        metavar="TRACE",
-        help="traces of profilers; files of kernels beside them are matched with their operations. "
-        "A trace is recognised without this option, too",
-    )
-    group.add_argument("--csv", metavar="FILE", help="also write the operations here as CSV")
-    _section_options(group)
-    group.add_argument(
-        "--print-signposts", action="store_true", help="list the signposts between operations"
-    )
-    group.add_argument("--no-host-ops", action="store_true", help="leave out operations of hosts")
-    group.add_argument(
-        "--raw-op-codes", action="store_true", help="operations as the trace names them alone"
-    )
-    group.add_argument(
-        "--merge-devices",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="operations of several hosts and devices as one: the longest, the mean of "
-        "collectives (default: where all devices execute the same)",
-    )
-    group.add_argument(
-        "--group-by",
-        choices=("op", "memory", "category"),
-        default="memory",
-        help="what the summary sums: operations, those with the same memory of their first "
-        "operand, or categories (default: memory)",
-    )
-    group.add_argument("--no-summary", action="store_true", help="leave out the summary")
-    group.add_argument("--summary-file", metavar="FILE", help="also write the summary as CSV")
-    group.add_argument(
-        "--active-experts",
-        type=_positive,
-        metavar="K",
-        help="experts for each batch of sparse products whose rows do not have nnz",
-    )
-    _record(group)
-
-
-def _record(
-    parser: argparse.ArgumentParser | argparse._ArgumentGroup,  # pyright: ignore[reportPrivateUsage]
-) -> None:
-    parser.add_argument(
-        "--record",
-        nargs="?",
-        const="",
-        metavar="FILE",
-        help="store the measured times of kernels in this file, which is committed and displayed "
-        "in the editor (default: tirlens-measured.toml in the folder of the repository)",
-    )
-
-
-def _section_options(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
-    """The section of a trace that counts."""
-    group.add_argument(
-        "--signpost", metavar="NAME", help="the last section of this name (a signpost, NVTX range "
-        "or record_function); default: the last section"
-    )  # fmt: skip
-    group.add_argument("--start-signpost", metavar="NAME", help="from the first signpost NAME on")
-    group.add_argument("--end-signpost", metavar="NAME", help="up to the next signpost NAME")
-    group.add_argument("--ignore-signposts", action="store_true", help="the whole trace")
-    group.add_argument(
-        "--tracing-mode",
-        action="store_true",
-        help="the rows are in the order of execution, not the host's times: of traces that are "
-        "replayed on the device",
-    )
+    add_measured(parser)
 
 
 def _residual(commands: Commands) -> None:
@@ -155,13 +89,13 @@ def _residual(commands: Commands) -> None:
         "whether the measured time is in the band, and the counters that disagree. FILE is of "
         "kernels, or one bundle, which is evaluated again.",
     )
-    _analysis(parser, "*")
+    add_analysis(parser, "*")
     parser.set_defaults(advice=False, by_launches=False, **_NO_TABLE_OF_OPERATIONS)
     group = parser.add_argument_group("measured operations")
     group.add_argument(
         "--measured", nargs="+", default=[], metavar="TRACE", help="traces of profilers"
     )
-    _section_options(group)
+    add_sections(group)
     group.add_argument(
         "--bundle",
         metavar="FILE",
@@ -173,15 +107,6 @@ def _residual(commands: Commands) -> None:
     )
     group.add_argument("--yes", action="store_true", help="write the bundle without asking")
     parser.add_argument("--format", choices=("table", "json", "csv", "markdown"), default="table")
-
-
-def _by_launches(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--by-launches",
-        action="store_true",
-        help="weigh all captured calls by their launches: the cost of the captured step. "
-        "A capture file as FILE implies it",
-    )
 
 
 def _capture(commands: Commands) -> None:
@@ -216,12 +141,12 @@ def _lower(commands: Commands) -> None:
     parser.add_argument(
         "--emit", choices=("cuda", "tir"), default="cuda", help="CUDA source or lowered IR"
     )
-    _selection(parser)
+    add_selection(parser)
     parser.add_argument(
         "--lines", action="store_true", help="with the line of the source before each line"
     )
     parser.add_argument(
-        "--timeout", type=float, metavar="SECONDS", help=_default(DEFAULT_TIMEOUT_S)
+        "--timeout", type=float, metavar="SECONDS", help=default_text(DEFAULT_TIMEOUT_S)
     )
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--output", metavar="FILE", help="write the result here")
@@ -231,10 +156,10 @@ def _compare(commands: Commands) -> None:
     parser = commands.add_parser(
         "compare", help="kernels on several devices, calls or revisions, or two measured runs"
     )
-    _analysis(parser, "*")
+    add_analysis(parser, "*")
     parser.set_defaults(**_NO_TABLE_OF_OPERATIONS)
     group = parser.add_argument_group("measured runs")
-    _section_options(group)
+    add_sections(group)
     group.add_argument(
         "--measured",
         nargs="+",
@@ -295,7 +220,7 @@ def _measure(commands: Commands) -> None:
         "measure", help="run kernels on this machine's device, with the prediction beside"
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file, a folder or a pattern")
-    _selection(parser)
+    add_selection(parser)
     parser.add_argument(
         "--sweep",
         action="append",
@@ -309,7 +234,7 @@ def _measure(commands: Commands) -> None:
     parser.add_argument(
         "--append", metavar="TABLE.csv", help="add a row for each kernel to this table"
     )
-    _record(parser)
+    add_record(parser)
     parser.add_argument(
         "--no-counters",
         dest="counters",
@@ -318,7 +243,7 @@ def _measure(commands: Commands) -> None:
     )
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.set_defaults(advice=False)
-    _output(parser)
+    add_output(parser)
 
 
 def _devices(commands: Commands) -> None:
@@ -338,7 +263,7 @@ def _devices(commands: Commands) -> None:
         help="with --calibrate: what TVM compiles for, this machine or plain llvm (SSE2 on x86)",
     )
     parser.add_argument("--format", choices=("table", "json"), default="table")
-    _output(parser)
+    add_output(parser)
 
 
 def _doctor(commands: Commands) -> None:
@@ -348,7 +273,7 @@ def _doctor(commands: Commands) -> None:
     parser.add_argument("file", nargs="?", default=".", help="for this file or folder; default: .")
     parser.add_argument("--python", metavar="INTERPRETER", help="what if this were asked for")
     parser.add_argument("--format", choices=("table", "json"), default="table")
-    _output(parser)
+    add_output(parser)
 
 
 def _serve(commands: Commands) -> None:
@@ -392,109 +317,3 @@ def _completion(commands: Commands) -> None:
     )
     parser.add_argument("shell", choices=SHELLS)
     parser.add_argument("--output", metavar="FILE", help="write the script here")
-
-
-def _analysis(parser: argparse.ArgumentParser, files: str = "+") -> None:
-    parser.add_argument("files", nargs=files, metavar="FILE", help="a file, a folder or a pattern")
-    _selection(parser)
-    parser.add_argument(
-        "--math-fidelity",
-        type=_fidelity,
-        metavar="|".join(PASSES),
-        help="passes of the matrix products of Tensix cores; default: what ttnn.matmul chooses",
-    )
-    parser.add_argument(
-        "--lower",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="have tilelang lower its kernels for the exact threads, shared memory and vector "
-        "widths; needs no GPU and takes seconds a kernel the first time (default: yes)",
-    )
-    parser.add_argument(
-        "--timeout", type=float, metavar="SECONDS", help=_default(DEFAULT_TIMEOUT_S)
-    )
-    parser.add_argument(
-        "--jobs",
-        type=_positive,
-        metavar="N",
-        help="files that are analysed at a time (default: as processors and memory allow)",
-    )
-    parser.add_argument(
-        "--fresh",
-        action="store_true",
-        help="analyse unchanged files again, too: they may read other files, or the clock",
-    )
-    parser.add_argument(
-        "--min-percentage",
-        type=_percentage,
-        metavar="P",
-        help="leave out lines below P %% of their kernel's time; "
-        + _default(DEFAULT_MIN_PERCENTAGE),
-    )
-    parser.add_argument("--id-range", metavar="A-B", help="only these rows of the breakdown")
-    parser.add_argument(
-        "--no-advice", dest="advice", action="store_false", help="leave out what would be faster"
-    )
-    _output(parser)
-
-
-def _selection(parser: argparse.ArgumentParser) -> None:
-    """Which kernels, with which arguments, on what, under which interpreter."""
-    for option, metavar, help_text in (
-        ("--kernel", "NAME", "only this kernel; may be repeated, as the next two"),
-        ("--call", "EXPR", "arguments for a kernel, such as 'matmul(4096, 4096, 1024)'"),
-        ("--bind", "NAME=VALUE", "the size of a dynamic dimension"),
-        ("--device", "ID|FILE.toml", "see tirlens devices; compare takes several"),
-    ):
-        parser.add_argument(option, action="append", default=[], metavar=metavar, help=help_text)
-    parser.add_argument(
-        "--model",
-        action="append",
-        default=[],
-        type=_model,
-        metavar="ID",
-        help="sizes of a language model, such as qwen3-32b; report and compare take several",
-    )
-    parser.add_argument("--python", metavar="INTERPRETER", help="the Python that has the framework")
-
-
-def _output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--color",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="default: where the output is a terminal",
-    )
-    parser.add_argument("--output", metavar="FILE", help="write the result here")
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
-    return value
-
-
-def _fidelity(text: str) -> str:
-    try:
-        return fidelity_of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text} {error}") from error
-
-
-def _model(text: str) -> str:
-    try:
-        return load(text).id
-    except UnknownModelError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _percentage(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 100:
-        raise argparse.ArgumentTypeError(f"{text} is not from 0 to 100")
-    return value
-
-
-def _default(value: float) -> str:
-    return f"{value:g} unless the project says otherwise"

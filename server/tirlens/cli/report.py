@@ -17,6 +17,7 @@ from tirlens.cli import file_analysis, html_report, model_comparison, outcome, t
 from tirlens.cli.analyze import apply_min_percentage, print_device_overrides
 from tirlens.cli.captured_files import other_operations, take_captures
 from tirlens.cli.columns import fitting_columns
+from tirlens.cli.errors import UsageError
 from tirlens.cli.measured import predicted_report
 from tirlens.cli.measured import report as measured_report
 from tirlens.cli.output import console, stream, write_json
@@ -41,7 +42,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if len(arguments.model) > 1:
         return model_comparison.execute(arguments)
     if len(arguments.device) > 1:
-        raise file_analysis.UsageError("report takes one --device; tirlens compare takes several")
+        raise UsageError("report takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)
     take_captures(arguments)
     traced, in_texts = file_analysis.trace_and_report(arguments)

@@ -12,7 +12,7 @@ from tirlens.cli.outcome import print_note
 from tirlens.pipeline.analysis_request import selected_kernels
 
 if TYPE_CHECKING:
-    from tirlens.cli.file_analysis import Traced
+    from tirlens.cli.traced_file import Traced
 
 
 def name_unselected(traced: Sequence[Traced]) -> None:
