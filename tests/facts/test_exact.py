@@ -50,7 +50,7 @@ TIRX_KERNELS = {
     # One lane of each of four blocks.
     "elected_lanes": (0, 0, 4 * 4),
     "add_one_to_tiles": (768, 768 * 4, 768 * 4),
-    "scale": (4194304, 4194304 * 4, 4194304 * 4),
+    "scale": (4096, 4096 * 4, 4096 * 4),
 }
 TILELANG_KERNELS = {
     # 2*M*N*K whatever the split, and one addition for each element of each of four partial sums.

@@ -80,8 +80,9 @@ class Renderer:
         given = {*places[: len(call.positional) + skipped], *call.named}
         absent = call.missing - given - set(parameter_defaults(cast("FunctionNode", call.node)))
         parameters = {*places, *(item.arg for item in spec.kwonlyargs)}
-        # A function of arrays may be given sizes of theirs in their place (`compile(M=4096)`).
-        if absent and parameters.issuperset(call.named):
+        # A function of arrays may be given sizes of theirs in their place (`compile(M=4096)`), and
+        # one that is specialised is given no arrays.
+        if absent and not call.method and parameters.issuperset(call.named):
             raise UnknownValueError(", ".join(sorted(absent)))
         nodes = self._nodes(call.site, call)
         words = [self._argument(n, item, nodes) for n, item in enumerate(call.positional)]
