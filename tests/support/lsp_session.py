@@ -8,9 +8,13 @@ the same text leaves them, so that the analyses of the session need no worker.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
+import functools
 import json
-import sys
+import shutil
+import tempfile
+import venv
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -192,6 +196,15 @@ class ClientHere:
         return [params["message"] for params in self.sent("window/showMessage")]
 
 
+@functools.cache
+def bare_interpreter() -> str:
+    """An interpreter without a package: that of the tests may have a framework."""
+    folder = Path(tempfile.mkdtemp(prefix="tirlens-bare-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    venv.create(folder, symlinks=True)
+    return str(folder / "bin" / "python")
+
+
 @contextlib.asynccontextmanager
 async def session(
     capabilities: Mapping[str, Any] = CAPABILITIES,
@@ -202,11 +215,12 @@ async def session(
 ) -> AsyncIterator[ClientHere]:
     """A client whose server is initialized with `options`; it is shut down at the end.
 
-    The interpreter is that of the tests, which has no framework.
+    The interpreter has no framework.
     """
     client = ClientHere(answers or {}, trust_workspace=trust_workspace)
     params = {"processId": None, "rootUri": None, "capabilities": capabilities}
-    options = {"interpreter": sys.executable, "trusted": True, **options}
+    settings = {"python": bare_interpreter(), **options.get("settings", {})}
+    options = {"trusted": True, **options, "settings": settings}
     await client.request("initialize", {**params, "initializationOptions": options})
     yield client
     if client.server.has_session:
