@@ -16,7 +16,8 @@ import { editorsOf, goTo, place, serverLine, uriOf } from "./cells";
 import { SELECTOR, type Server } from "./client";
 import { log, reason } from "./log";
 import { page } from "./page";
-import type { FromPage, Page, ToPage } from "./page/schema";
+import type { FromPage, ToPage } from "./page/messages";
+import type { Page } from "./page/schema";
 import { SERVER, type AdviceEdit, type Report } from "./protocol";
 
 const SCRIPT = "report.js";

@@ -36,6 +36,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from tirlens.version import __version__
 
 if TYPE_CHECKING:
+    from tirlens.ide.report_page.schema import Page
     from tirlens.lsp.notebooks import Part
     from tirlens.lsp.server import Server
     from tirlens.session.hottest import HotLine
@@ -69,9 +70,7 @@ async def report(
     return await asyncio.to_thread(answer)
 
 
-async def report_page(
-    server: Server, uri: object = None, wanted: object = None
-) -> dict[str, Any] | None:
+async def report_page(server: Server, uri: object = None, wanted: object = None) -> Page | None:
     """The data of the report page of a file; None before any analysis."""
     from tirlens.ide.report_page import page_data
     from tirlens.session.page_view import PageRequest, PageView

@@ -99,6 +99,6 @@ def test_table_hover_and_page_have_the_same_number_of_waves() -> None:
     assert dict(tables.particulars(found))["launch"].endswith(launch.waves(found.waves))
     assert f"{whole}, {last}: the tail" in hovers.kernel(found)
     tiles = kernel_data(KernelView(found, device))["tiles"]
-    assert ["waves", str(whole), last] in tiles
+    assert ("waves", str(whole), last) in tiles
     peaks = [note for name, _, note in tiles if name in ("arithmetic", "DRAM")]
     assert len(peaks) == 2 and all(note in hovers.kernel(found) for note in peaks)

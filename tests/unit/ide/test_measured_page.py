@@ -88,7 +88,7 @@ def test_segments_are_the_operations_in_nanoseconds() -> None:
     ]
     assert data["length"] == 185_000
     (gap,) = data["devices"][0]["gaps"]
-    assert gap[:5] == [85_000, 15_000, "15 us", "ncclDevKernel_AllReduce", "nvjet_tst_128x256"]
+    assert gap[:5] == (85_000, 15_000, "15 us", "ncclDevKernel_AllReduce", "nvjet_tst_128x256")
 
 
 def test_the_overview_is_the_time_of_the_devices() -> None:
@@ -146,7 +146,7 @@ def test_what_is_not_known_is_said() -> None:
     summed = Operation("gemm", Position("t", 1), time_s=3e-5, executions=3)
     data = measured_page_data(view([summed]))
     assert data["timeline"] is None and "no timeline" in data["notes"][0]
-    assert data["tiles"][0] == ["time of all operations", "30 us", ""]
+    assert data["tiles"][0] == ("time of all operations", "30 us", "")
     stated = [
         Operation("a", Position("t", 1), time_s=1e-5, gap_s=2e-6),
         Operation("b", Position("t", 2), time_s=1e-5),
@@ -191,7 +191,7 @@ def test_tables_are_sorted_by_numbers_and_limited() -> None:
     rows = [[f"k{index}", (f"{index} us", index * US)] for index in range(MOST_ROWS + 5)]
     data = table_data(TableView("Kernels", [Column("kernel", "text"), Column("time")], rows))
     assert len(data["rows"]) == MOST_ROWS and f"of {MOST_ROWS + 5:,} rows" in data["note"]
-    assert data["rows"][2] == ["k2", ["2 us", 2e-6]]
+    assert data["rows"][2] == ["k2", ("2 us", 2e-6)]
 
 
 def test_the_operations_have_the_columns_that_are_known() -> None:

@@ -1,6 +1,6 @@
 /** Where the page is: in an editor's panel, or alone in a browser. */
 
-import type { FromPage } from "./schema";
+import type { FromPage } from "./messages";
 
 export interface Host {
   /** Whether an editor can show lines and write advice. */

@@ -6,7 +6,7 @@ import { layouts } from "./layouts";
 import type { Lines } from "./lines";
 import { roofline } from "./roofline";
 import { tree, type Folded } from "./rows";
-import type { Advice, Before, Kernel } from "./schema";
+import type { Advice, AnalysedKernel, Before, Kernel } from "./schema";
 import { fileName } from "./text";
 import { timeline } from "./timeline";
 import { waterfall } from "./waterfall";
@@ -18,7 +18,7 @@ export interface KernelPart {
 
 export function kernelPart(host: Host, kernel: Kernel, names: Lines, folded: Folded): KernelPart {
   const title = el("h2", { id: "kernel-title" }, kernel.name, " ", lineLink(host, kernel.line, names.long(kernel.line)));
-  if (kernel.failed !== undefined) {
+  if ("failed" in kernel) {
     const failed = el("p", { class: "failed" }, `not analysed: ${kernel.failed}`);
     return { element: el("section", { "aria-labelledby": "kernel-title" }, title, failed), follow: () => undefined };
   }
@@ -60,7 +60,7 @@ export function lineLink(host: Host, line: number | null, text: string): Node {
   return el("a", { href: `#line-${line}`, "data-line": line, class: "place", click }, text);
 }
 
-function tiles(kernel: Kernel): HTMLElement {
+function tiles(kernel: AnalysedKernel): HTMLElement {
   const cells = kernel.tiles.map(([name, value, note], index) =>
     el(
       "div",
@@ -72,7 +72,7 @@ function tiles(kernel: Kernel): HTMLElement {
   return el("dl", { class: "tiles" }, ...cells);
 }
 
-function comparison(kernel: Kernel, before: Before): HTMLElement {
+function comparison(kernel: AnalysedKernel, before: Before): HTMLElement {
   const [now = 0, then = 0] = before.bars ?? [];
   const row = (name: string, share: number, text: string, kind: string): HTMLElement =>
     el("div", { class: "bar-row" }, el("span", { class: "bar-name" }, name), el("span", { class: "track" }, bar(share, `bar ${kind}`)), el("span", { class: "bar-value" }, text)); // prettier-ignore
@@ -145,7 +145,7 @@ function advice(host: Host, items: readonly Advice[], names: Lines): HTMLElement
   );
 }
 
-function units(kernel: Kernel): HTMLElement {
+function units(kernel: AnalysedKernel): HTMLElement {
   const rows = kernel.units.map(([name, share, text]) =>
     el(
       "div",
@@ -164,7 +164,7 @@ function units(kernel: Kernel): HTMLElement {
   );
 }
 
-function facts(kernel: Kernel): HTMLElement {
+function facts(kernel: AnalysedKernel): HTMLElement {
   const pairs = kernel.facts.flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)]);
   return el(
     "section",

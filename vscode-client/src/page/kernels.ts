@@ -23,24 +23,24 @@ export function kernelTable(
   chosen: Place | undefined,
   choose: (place: Place) => void,
 ): HTMLElement {
-  const compares = places.some(({ kernel }) => kernel.before);
+  const compares = places.some(({ kernel }) => !("failed" in kernel) && kernel.before);
   const rows = places.map((place) => {
     const { kernel, file } = place;
-    const tile = (name: string): string => kernel.tiles.find(([other]) => other === name)?.[1] ?? "";
-    const failed = kernel.failed !== undefined;
+    const analysed = "failed" in kernel ? undefined : kernel;
+    const tile = (name: string): string => analysed?.tiles.find(([other]) => other === name)?.[1] ?? "";
     const button = el("button", { class: "link", "aria-current": String(place === chosen) }, kernel.name);
     const row = el(
       "tr",
       { class: place === chosen ? "clickable chosen" : "clickable" },
-      el("td", { class: "number" }, failed ? "" : kernel.time),
+      el("td", { class: "number" }, analysed?.time ?? ""),
       el("td", { class: "share" }, bar(kernel.bar)),
-      compares && el("td", { class: `number ${kernel.before?.trend ?? ""}` }, kernel.before?.change ?? ""),
+      compares && el("td", { class: `number ${analysed?.before?.trend ?? ""}` }, analysed?.before?.change ?? ""),
       el("th", { scope: "row", class: "kernel-name" }, button, el("span", { class: "quiet" }, `${files > 1 ? file.name : ""}:${new Lines(file.cells).short(kernel.line)}`)),
-      failed
-        ? el("td", { class: "failed", colspan: 3 }, kernel.failed ?? "")
+      "failed" in kernel
+        ? el("td", { class: "failed", colspan: 3 }, kernel.failed)
         : el("td", {}, tile("bound")),
-      !failed && el("td", { class: "number optional-1" }, tile("arithmetic")),
-      !failed && el("td", { class: "number optional-1" }, tile("DRAM")),
+      analysed && el("td", { class: "number optional-1" }, tile("arithmetic")),
+      analysed && el("td", { class: "number optional-1" }, tile("DRAM")),
     ); // prettier-ignore
     row.addEventListener("click", () => {
       choose(place);

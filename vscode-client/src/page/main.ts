@@ -7,8 +7,9 @@ import { kernelPart, lineLink, type KernelPart } from "./kernel";
 import { kernelTable, placesOf, type Place } from "./kernels";
 import { Lines } from "./lines";
 import { roofline } from "./roofline";
+import type { ToPage } from "./messages";
 import type { Folded } from "./rows";
-import { SCHEMA_VERSION, type File, type Page, type ToPage } from "./schema";
+import { SCHEMA_VERSION, type File, type Page } from "./schema";
 import { listing } from "./source";
 import { fileName } from "./text";
 import { tooltip } from "./tooltip";
@@ -75,7 +76,7 @@ function render(page: Page): void {
   const choose = (place: Place): void => {
     host.state = { ...host.state, kernel: key(place) };
     render(page);
-    if (!place.kernel.detailed && place.kernel.failed === undefined) {
+    if ("detailed" in place.kernel && !place.kernel.detailed) {
       host.send({ type: "kernel", index: place.index });
     }
     document.getElementById("kernel-title")?.scrollIntoView({ block: "nearest" });

@@ -69,7 +69,7 @@ function draw(host: Host, target: SVGSVGElement, width: number, data: Roofline, 
     const at = y(peak.y);
     const below = peak.y === lowest && data.peaks.length > 1;
     target.append(
-      svg("line", { x1: x(peak.from), x2: width - MARGIN.right, y1: at, y2: at, class: peak.used ? "ceiling peak" : "ceiling peak unused" }),
+      svg("line", { x1: x(peak.x), x2: width - MARGIN.right, y1: at, y2: at, class: peak.used ? "ceiling peak" : "ceiling peak unused" }),
       svg("text", { x: width - MARGIN.right, y: below ? at + 13 : at - 5, class: "peak-name", "text-anchor": "end" }, peak.text),
     ); // prettier-ignore
   }

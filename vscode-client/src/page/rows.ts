@@ -2,7 +2,7 @@
 
 import { bar, el } from "./dom";
 import type { Host } from "./host";
-import type { Column, Kernel, Row } from "./schema";
+import type { AnalysedKernel, Column, Row } from "./schema";
 
 /** The rows of a kernel that the reader has folded, by their keys. */
 export interface Folded {
@@ -22,7 +22,7 @@ interface Entry {
 /** The tree, and the rows of each line so that the cursor of an editor can be followed. */
 export function tree(
   host: Host,
-  kernel: Kernel,
+  kernel: AnalysedKernel,
   folded: Folded,
 ): { element: HTMLElement; follow: (line: number) => void } {
   const keys = keysOf(kernel.rows);

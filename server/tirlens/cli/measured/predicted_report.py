@@ -18,6 +18,7 @@ from tirlens.cli.rows import selection
 from tirlens.hardware import load
 from tirlens.ide import labels
 from tirlens.ide.measured_page import MeasuredView, measured_document, operation_table
+from tirlens.ide.report_page.schema import Tile
 from tirlens.measured.performance.predicted import predicted_rows
 from tirlens.measured.performance.rates import with_shares
 from tirlens.measured.performance.report import MeasuredReport
@@ -115,7 +116,7 @@ def page(
     )
 
 
-def _launch_tiles(kernels: Sequence[KernelReport], by_launches: bool) -> list[list[str]]:
+def _launch_tiles(kernels: Sequence[KernelReport], by_launches: bool) -> list[Tile]:
     """What the launches cost, which is a part of the kernels' times."""
     cost_s = sum(
         (entry.time_s or 0.0) * ((kernel.launches or 1) if by_launches else 1)
@@ -124,4 +125,4 @@ def _launch_tiles(kernels: Sequence[KernelReport], by_launches: bool) -> list[li
         if entry.kind == "launch"
     )
     note = "at least, part of the times: queued ahead or in a graph"
-    return [["cost of launches", labels.seconds(cost_s), note]] if cost_s else []
+    return [Tile("cost of launches", labels.seconds(cost_s), note)] if cost_s else []

@@ -13,11 +13,11 @@ from tirlens.ide.measured_page.matched_tables import (
 )
 from tirlens.ide.measured_page.operation_table import operation_table
 from tirlens.ide.measured_page.page_data import (
-    SCHEMA_VERSION,
     MeasuredView,
     measured_document,
     measured_page_data,
 )
+from tirlens.ide.measured_page.schema import SCHEMA_VERSION
 from tirlens.ide.measured_page.stack_data import Stack, StackPart
 from tirlens.ide.measured_page.table_data import Column, TableView
 

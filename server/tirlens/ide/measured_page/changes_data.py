@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tirlens.ide import labels
-from tirlens.ide.measured_page.page_data import SCHEMA_VERSION, page_document
+from tirlens.ide.measured_page.page_data import page_document
+from tirlens.ide.measured_page.schema import SCHEMA_VERSION, Changes, MeasuredPage
+from tirlens.ide.measured_page.schema import Stack as StackData
 from tirlens.ide.measured_page.stack_data import Stack, StackPart, stack_data
 from tirlens.ide.measured_page.table_data import (
     Cell,
@@ -18,6 +19,7 @@ from tirlens.ide.measured_page.table_data import (
 )
 from tirlens.ide.report_page.axes import fraction
 from tirlens.ide.report_page.breakdown_data import time_change
+from tirlens.ide.report_page.schema import Tile
 from tirlens.measured.performance.categories import CATEGORIES, Category, category_of
 from tirlens.measured.runs.comparison import Comparison, OperationChange, Side
 from tirlens.version import __version__
@@ -30,8 +32,8 @@ def comparison_document(comparison: Comparison, notes: Sequence[str] = ()) -> st
     return page_document(comparison_data(comparison, notes))
 
 
-def comparison_data(comparison: Comparison, notes: Sequence[str] = ()) -> dict[str, Any]:
-    """The JSON of the page, as ``vscode-client/src/page/measured/schema.ts`` describes it."""
+def comparison_data(comparison: Comparison, notes: Sequence[str] = ()) -> MeasuredPage:
+    """The JSON of the page."""
     before, now = comparison.before, comparison.now
     title = f"{_names(before.paths)} and {_names(now.paths)}"
     changes = sorted(comparison.changes, key=lambda change: -abs(change.total_change_s))
@@ -57,27 +59,27 @@ def _names(paths: Sequence[str]) -> str:
     return name if len(paths) < 2 else f"{name} and {len(paths) - 1} more"
 
 
-def _tiles(comparison: Comparison) -> list[list[str]]:
+def _tiles(comparison: Comparison) -> list[Tile]:
     before, now = comparison.before.time, comparison.now.time
-    found: list[list[str]] = []
+    found: list[Tile] = []
     if before and now:
         found.append(
-            [
+            Tile(
                 "time of all operations",
                 labels.seconds(now.mean_s),
                 time_change(now.mean_s, before.mean_s),
-            ]
+            )
         )
-        found.append(["before", labels.seconds(before.mean_s), ""])
+        found.append(Tile("before", labels.seconds(before.mean_s), ""))
     gaps = comparison.before.gap_s, comparison.now.gap_s
     if gaps[0] is not None and gaps[1] is not None:
-        found.append(["gaps", labels.seconds(gaps[1]), f"before {labels.seconds(gaps[0])}"])
+        found.append(Tile("gaps", labels.seconds(gaps[1]), f"before {labels.seconds(gaps[0])}"))
     verdicts = [change.verdict for change in comparison.changes]
     counts = [f"{verdicts.count(word):,}" for word in ("slower", "faster")]
-    found.append(["slower", counts[0], "by more than the spread"])
-    found.append(["faster", counts[1], "by more than the spread"])
+    found.append(Tile("slower", counts[0], "by more than the spread"))
+    found.append(Tile("faster", counts[1], "by more than the spread"))
     others = len(comparison.changes) - verdicts.count("slower") - verdicts.count("faster")
-    found.append(["others", f"{others:,}", "the same, or not known"])
+    found.append(Tile("others", f"{others:,}", "the same, or not known"))
     return found
 
 
@@ -95,17 +97,17 @@ def _stack(name: str, comparison: Comparison, is_now: bool) -> tuple[Stack, floa
     return Stack(name, parts), sum(part.time_s for part in parts)
 
 
-def _to_scale(stacks: Sequence[tuple[Stack, float]]) -> list[dict[str, Any]]:
+def _to_scale(stacks: Sequence[tuple[Stack, float]]) -> list[StackData]:
     """Both bars on one scale: the longer one has the whole width."""
     longest_s = max(total_s for _, total_s in stacks)
-    return [
-        data | {"width": fraction(total_s / longest_s)}
+    found = [
+        stack_data(stack, width=fraction(total_s / longest_s) if longest_s else 0.0)
         for stack, total_s in stacks
-        if (data := stack_data(stack)) is not None
     ]
+    return [data for data in found if data is not None]
 
 
-def _bars(changes: Sequence[OperationChange]) -> dict[str, Any] | None:
+def _bars(changes: Sequence[OperationChange]) -> Changes | None:
     """What the operations add to the run, or save, the largest first."""
     kept = [change for change in changes if change.total_change_s][:_MOST_BARS]
     if not kept:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tirlens.file_reader import read_text
 from tirlens.ide import labels
 from tirlens.ide.measured_page.roofline_data import MeasuredPoint, roofline_data
+from tirlens.ide.measured_page.schema import SCHEMA_VERSION, CategoryRow, MeasuredPage
 from tirlens.ide.measured_page.stack_data import Stack, StackPart, stack_data
 from tirlens.ide.measured_page.table_data import (
     Cell,
@@ -21,6 +22,7 @@ from tirlens.ide.measured_page.table_data import (
     table_data,
 )
 from tirlens.ide.measured_page.timeline_data import timeline_data
+from tirlens.ide.report_page.schema import Tile
 from tirlens.ide.report_page.static_page import document
 from tirlens.version import __version__
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from tirlens.hardware import Device
     from tirlens.measured.timeline import CategoryTime, KernelTime, Step
 
-SCHEMA_VERSION = 1
 _MOST_NOTES = 50
 
 
@@ -47,7 +48,7 @@ class MeasuredView:
     without_timeline
         Why there is no timeline, where there is none.
     tiles
-        Figures beside those of the step: name, value, and a note.
+        Figures beside those of the step.
     origin
         The file, its format, the device.
     matched
@@ -79,11 +80,11 @@ class MeasuredView:
         "The trace has no times of begin: the operations stand one after the other in the order"
         " of its rows, with the gaps that it states."
     )
-    tiles: Sequence[list[str]] = ()
+    tiles: Sequence[Tile] = ()
 
 
-def measured_page_data(view: MeasuredView) -> dict[str, Any]:
-    """The JSON of a page, as ``vscode-client/src/page/measured/schema.ts`` describes it."""
+def measured_page_data(view: MeasuredView) -> MeasuredPage:
+    """The JSON of a page."""
     step = view.step
     stacks = [*_stacks(step), *view.stacks]
     tables = [*view.matched, kernel_table(step), *view.tables]
@@ -110,7 +111,7 @@ def measured_document(view: MeasuredView) -> str:
     return page_document(measured_page_data(view))
 
 
-def page_document(data: dict[str, Any]) -> str:
+def page_document(data: MeasuredPage) -> str:
     """The document of some data and the page's script."""
     return document(data, _asset("measured.js"), _asset("measured.css"))
 
@@ -120,13 +121,12 @@ def _asset(name: str) -> str:
     return read_text(Path(__file__).with_name(name))
 
 
-def _tiles(step: Step) -> list[list[str]]:
-    """The figures at the top: name, value, and a note."""
-    operations = [
-        "operations", f"{step.executions:,}", labels.count(len(step.kernels), "name"),
-    ]  # fmt: skip
+def _tiles(step: Step) -> list[Tile]:
+    """The figures at the top."""
+    names = labels.count(len(step.kernels), "name")
+    operations = Tile("operations", f"{step.executions:,}", names)
     if step.wall_s is None or step.busy_s is None or step.idle_s is None:
-        return [["time of all operations", labels.seconds(step.sum_s), ""], operations]
+        return [Tile("time of all operations", labels.seconds(step.sum_s), ""), operations]
     devices = len(step.devices)
     wall_s = max(device.wall_s for device in step.devices)
     of_all = f"of {devices} devices together" if devices > 1 else ""
@@ -136,23 +136,25 @@ def _tiles(step: Step) -> list[list[str]]:
     least = "at least " if step.unknown_gaps else ""
     share = labels.percent(step.idle_s / step.wall_s) if step.wall_s else ""
     found = [
-        ["wall time", labels.seconds(wall_s), f"longest of {devices} devices" if of_all else ""],
-        ["busy", labels.seconds(step.busy_s), of_all],
-        ["idle", least + labels.seconds(step.idle_s), share],
-        ["gaps", f"{gaps:,}", f"longest {labels.seconds(longest_s)}" if longest_s else ""],
+        Tile(
+            "wall time", labels.seconds(wall_s), f"longest of {devices} devices" if of_all else ""
+        ),
+        Tile("busy", labels.seconds(step.busy_s), of_all),
+        Tile("idle", least + labels.seconds(step.idle_s), share),
+        Tile("gaps", f"{gaps:,}", f"longest {labels.seconds(longest_s)}" if longest_s else ""),
         operations,
     ]
     if overlapped_s > 0.0005 * step.busy_s:
-        found.insert(2, ["overlapped", labels.seconds(overlapped_s), "beside other operations"])
+        found.insert(2, Tile("overlapped", labels.seconds(overlapped_s), "beside other operations"))
     return found
 
 
-def category_rows(step: Step) -> list[dict[str, Any]]:
+def category_rows(step: Step) -> list[CategoryRow]:
     """The categories with their part of the wall time, the idle time last."""
     return [_category(step, one) for one in step.categories]
 
 
-def _category(step: Step, found: CategoryTime) -> dict[str, Any]:
+def _category(step: Step, found: CategoryTime) -> CategoryRow:
     share = step.share(found)
     return {
         "category": found.category,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tirlens.ide import labels
 from tirlens.ide.measured_page.table_data import short_name
 from tirlens.ide.report_page.axes import LogAxis
+from tirlens.ide.report_page.schema import Point, Roofline, Slope
 
 if TYPE_CHECKING:
     from tirlens.hardware import Device
@@ -29,8 +30,8 @@ class MeasuredPoint:
     share: float | None = None
 
 
-def roofline_data(points: Sequence[MeasuredPoint], device: Device) -> dict[str, Any] | None:
-    """The JSON of the chart, as ``schema.ts`` of the report page has it; None without a point."""
+def roofline_data(points: Sequence[MeasuredPoint], device: Device) -> Roofline | None:
+    """The JSON of the chart; None without a point."""
     placed = [point for point in points if point.time_s and point.flop and point.dram_bytes]
     if not placed or not device.peaks:
         return None
@@ -54,19 +55,19 @@ def roofline_data(points: Sequence[MeasuredPoint], device: Device) -> dict[str, 
                 "level": "dram",
                 "name": "DRAM",
                 "text": f"DRAM {labels.rate(bandwidth, 'B')}",
-                "line": [
+                "line": Slope(
                     across.at(begin),
                     up.at(begin * bandwidth),
                     across.at(top / bandwidth),
                     up.at(top),
-                ],
+                ),
             }
         ],
         "peaks": [
             {
                 "text": f"{name} {labels.rate(rate, 'FLOP')}",
                 "used": rate == top,
-                "from": max(across.at(rate / bandwidth), 0.0),
+                "x": max(across.at(rate / bandwidth), 0.0),
                 "y": up.at(rate),
             }
             for name, rate in peaks
@@ -90,7 +91,7 @@ def _ceilings(device: Device, fastest_flop_per_s: float) -> list[tuple[str, floa
     return sorted(rates.items(), key=lambda item: -item[1])
 
 
-def _point(point: MeasuredPoint, across: LogAxis, up: LogAxis) -> dict[str, Any]:
+def _point(point: MeasuredPoint, across: LogAxis, up: LogAxis) -> Point:
     intensity, rate = point.flop / point.dram_bytes, point.flop / point.time_s
     return {
         "label": short_name(point.name),

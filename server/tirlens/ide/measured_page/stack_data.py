@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tirlens.ide import labels
+from tirlens.ide.measured_page.schema import Part
+from tirlens.ide.measured_page.schema import Stack as StackData
 from tirlens.ide.measured_page.table_data import displayed_name, short_name
 from tirlens.ide.report_page.axes import fraction
 
@@ -32,7 +33,7 @@ class Stack:
     parts: Sequence[StackPart]
 
 
-def stack_data(stack: Stack) -> dict[str, Any] | None:
+def stack_data(stack: Stack, width: float = 1.0) -> StackData | None:
     """The JSON of a bar; None where nothing takes time.  Small parts are one together."""
     total_s = sum(part.time_s for part in stack.parts)
     if not total_s:
@@ -47,12 +48,12 @@ def stack_data(stack: Stack) -> dict[str, Any] | None:
     return {
         "name": stack.name,
         "total": labels.seconds(total_s),
-        "width": 1,
+        "width": width,
         "parts": [_part(part, total_s) for part in [*kept, *idle] if part.time_s > 0],
     }
 
 
-def _part(part: StackPart, total_s: float) -> dict[str, Any]:
+def _part(part: StackPart, total_s: float) -> Part:
     return {
         "name": displayed_name(part.name),
         "short": short_name(part.name),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tirlens.ide import labels
 from tirlens.ide.escaping import visible
+from tirlens.ide.measured_page.schema import Cell as CellData
+from tirlens.ide.measured_page.schema import Column as ColumnData
+from tirlens.ide.measured_page.schema import ColumnKind, NumberCell, Table
 from tirlens.ide.report_page.axes import fraction
 
 #: Rows of a table; the document stays small, and a note says what is left out.
@@ -30,7 +32,7 @@ class Column:
     """
 
     name: str
-    kind: str = "number"
+    kind: ColumnKind = "number"
     about: str = ""
 
 
@@ -61,7 +63,7 @@ class TableView:
     details: Sequence[str] = ()
 
 
-def table_data(table: TableView) -> dict[str, Any]:
+def table_data(table: TableView) -> Table:
     """The JSON of a table; texts have no control characters and at most some hundred characters."""
     left_out = len(table.rows) - MOST_ROWS
     notes = [table.note] if table.note else []
@@ -70,7 +72,7 @@ def table_data(table: TableView) -> dict[str, Any]:
     return {
         "title": table.title,
         "note": " ".join(notes),
-        "columns": [[column.name, column.kind, column.about] for column in table.columns],
+        "columns": [ColumnData(column.name, column.kind, column.about) for column in table.columns],
         "rows": [[_cell(cell) for cell in row] for row in table.rows[:MOST_ROWS]],
         "categories": list(table.categories[:MOST_ROWS]),
         "shorts": [_short(row[0]) for row in table.rows[:MOST_ROWS]],
@@ -106,11 +108,11 @@ def _short(cell: Cell) -> str:
     return short_name(cell if isinstance(cell, str) else cell[0])
 
 
-def _cell(cell: Cell) -> Any:
+def _cell(cell: Cell) -> CellData:
     if isinstance(cell, str):
         return displayed_name(cell)
     text, value = cell
-    return [displayed_name(text), None if value is None else _number(value)]
+    return NumberCell(displayed_name(text), None if value is None else _number(value))
 
 
 def _number(value: float) -> float:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tirlens.ide import labels
+from tirlens.ide.measured_page.schema import Gap as GapData
+from tirlens.ide.measured_page.schema import Lane as LaneData
+from tirlens.ide.measured_page.schema import Name, Timeline
 from tirlens.ide.measured_page.table_data import displayed_name, short_name
 from tirlens.ide.report_page.axes import fraction
 from tirlens.measured.performance.categories import CATEGORIES, Category
@@ -34,12 +36,9 @@ class _Segment:
     count: int
 
 
-def timeline_data(step: Step, order_note: str = "") -> dict[str, Any] | None:
+def timeline_data(step: Step, order_note: str = "") -> Timeline | None:
     """The JSON of the lanes; None for a trace without a timeline.
 
-    Times are whole nanoseconds.  The segments of a lane are one list of ``delta, length, kernel``:
-    the time from the begin of the segment before, its length, and the number of its kernel, or
-    ``-1 - n`` for several operations, mostly of category `n`, whose number is in ``counts``.
     `order_note` is what the timeline is where operations have no times of begin.
     """
     if not step.lanes:
@@ -48,21 +47,21 @@ def timeline_data(step: Step, order_note: str = "") -> dict[str, Any] | None:
     kept = [lane for lane in step.lanes if lane in lanes]
     length_s = max(max(lane.ends_s) for lane in step.lanes)
     shortest_s, merged = _merge_short(kept, step)
-    devices: dict[str | None, list[dict[str, Any]]] = {}
+    devices: dict[str | None, list[LaneData]] = {}
     for lane, segments in zip(kept, merged, strict=True):
         devices.setdefault(lane.device, []).append(_lane_data(lane, segments))
     return {
         "length": round(length_s / _TICK_S),
-        "clock": step.clock,
+        "clock": "order" if step.clock == "order" else "trace",
         "names": [
-            [
+            Name(
                 displayed_name(kernel.name),
                 CATEGORIES.index(kernel.category),
                 short_name(kernel.name),
-            ]
+            )
             for kernel in step.kernels[:MOST_NAMES]
         ],
-        "categories": list(CATEGORIES),
+        "categories": [*map(str, CATEGORIES)],
         "devices": [
             {
                 "name": _device_name(device),
@@ -144,7 +143,7 @@ def _segment(lane: Lane, first: int, last: int, step: Step) -> _Segment:
     return _Segment(start, end, -1, max(times, key=lambda one: times[one]), last - first)
 
 
-def _lane_data(lane: Lane, segments: Sequence[_Segment]) -> dict[str, Any]:
+def _lane_data(lane: Lane, segments: Sequence[_Segment]) -> LaneData:
     flat: list[int] = []
     counts: list[int] = []
     before = 0
@@ -170,19 +169,19 @@ def _idle(step: Step, device: str | None) -> str:
     return f"{labels.seconds(found.idle_s)} idle, {labels.percent(found.idle_s / found.wall_s)}"
 
 
-def _gaps(step: Step, device: str | None) -> list[list[Any]]:
-    """The longest gaps: begin, length, their text, and what they are between."""
+def _gaps(step: Step, device: str | None) -> list[GapData]:
+    """The longest gaps."""
     found = next((one for one in step.devices if one.device == device), None)
     gaps = found.longest[:_MOST_GAPS] if found else ()
     return [
-        [
+        GapData(
             round(gap.start_s / _TICK_S),
             round(gap.length_s / _TICK_S),
             labels.seconds(gap.length_s),
             short_name(step.kernels[gap.before].name),
             short_name(step.kernels[gap.after].name),
             gap_cause(gap),
-        ]
+        )
         for gap in gaps
     ]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+
+from tirlens.ide.report_page.schema import Tick
 
 _DIGITS = 5
 _STEPS = (1, 2, 5, 10)
@@ -33,10 +34,10 @@ class LogAxis:
         """The position of a value."""
         return fraction((math.log10(value) - self.low) / (self.high - self.low))
 
-    def ticks(self, text: Callable[[float], str]) -> list[list[Any]]:
+    def ticks(self, text: Callable[[float], str]) -> list[Tick]:
         """The powers of ten, each with its position and text."""
         powers = range(math.ceil(self.low), math.floor(self.high) + 1)
-        return [[self.at(10.0**power), text(10.0**power)] for power in powers]
+        return [Tick(self.at(10.0**power), text(10.0**power)) for power in powers]
 
 
 def linear_ticks(end: float, count: int = 6) -> list[float]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tirlens.ide import labels, tables, verdicts
 from tirlens.ide.report_page.axes import fraction, linear_ticks
+from tirlens.ide.report_page.schema import Bar, BarKind, Row, Tick, Waterfall
 
 if TYPE_CHECKING:
     from tirlens.ide.notebook_file import CellPlaces
@@ -28,18 +29,18 @@ def line_columns() -> list[str]:
 
 def line_rows(
     report: KernelReport, before_s: Mapping[int, float] | None, cells: CellPlaces
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """The rows of the tree, parents before their children, with the times of an earlier version.
 
     `before_s` are the times of that version at the present lines, `cells` those of a notebook.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     columns = line_columns()
     compared: set[int] = set()
     for depth, cost in report.walk():
         line = None if cost.span.file else cost.span.line
         texts = tables.line_cells(cost)
-        row: dict[str, Any] = {
+        row: Row = {
             "depth": depth,
             "line": line,
             "place": tables.place(cells.in_cell(cost.span)),
@@ -75,48 +76,47 @@ def time_change(time_s: float, before_s: float) -> str:
 
 
 @dataclass(frozen=True)
-class _Bar:
+class _Part:
     label: str
     line: int | None
-    kind: str
+    kind: BarKind
     time_s: float
     bound: str
 
 
-def waterfall(report: KernelReport) -> dict[str, Any] | None:
+def waterfall(report: KernelReport) -> Waterfall | None:
     """The parts of the kernel's time one after the other; None where it has no time."""
     total_s = report.time_s
     if not total_s:
         return None
-    bars = _merge_small(list(_own_times(report.loops)), total_s)
-    rows: list[dict[str, Any]] = []
+    bars: list[Bar] = []
     start_s = 0.0
-    for bar in bars:
-        rows.append(
+    for part in _merge_small(list(_own_times(report.loops)), total_s):
+        bars.append(
             {
-                "label": bar.label,
-                "line": bar.line,
-                "kind": bar.kind,
+                "label": part.label,
+                "line": part.line,
+                "kind": part.kind,
                 "start": fraction(start_s / total_s),
-                "length": fraction(bar.time_s / total_s),
-                "time": labels.seconds(bar.time_s),
-                "share": labels.percent(bar.time_s / total_s),
-                "bound": bar.bound,
+                "length": fraction(part.time_s / total_s),
+                "time": labels.seconds(part.time_s),
+                "share": labels.percent(part.time_s / total_s),
+                "bound": part.bound,
             }
         )
-        start_s += bar.time_s
+        start_s += part.time_s
     limit_s = report.roofline_time_s
     return {
-        "bars": rows,
+        "bars": bars,
         "total": labels.seconds(total_s),
-        "ticks": [[fraction(at / total_s), labels.seconds(at)] for at in linear_ticks(total_s)],
+        "ticks": [Tick(fraction(at / total_s), labels.seconds(at)) for at in linear_ticks(total_s)],
         "roofline": None
         if limit_s is None
-        else [fraction(min(limit_s / total_s, 1.0)), f"roofline {labels.seconds(limit_s)}"],
+        else Tick(fraction(min(limit_s / total_s, 1.0)), f"roofline {labels.seconds(limit_s)}"),
     }
 
 
-def _own_times(costs: tuple[BreakdownEntry, ...]) -> Iterator[_Bar]:
+def _own_times(costs: tuple[BreakdownEntry, ...]) -> Iterator[_Part]:
     for cost in costs:
         inner_s = sum(child.time_s or 0.0 for child in cost.children)
         own_s = max((cost.time_s or 0.0) - inner_s, 0.0)
@@ -124,21 +124,23 @@ def _own_times(costs: tuple[BreakdownEntry, ...]) -> Iterator[_Bar]:
         line = None if cost.span.file else cost.span.line
         kind = cost.kind if cost.kind in ("launch", "tail") else "work"
         if own_s:
-            yield _Bar(label, line, kind, own_s, verdicts.unit(cost))
+            yield _Part(label, line, kind, own_s, verdicts.unit(cost))
         yield from _own_times(cost.children)
 
 
-def _merge_small(bars: list[_Bar], total_s: float) -> list[_Bar]:
-    """The largest bars in their order, and the others as one before launch and tail."""
-    large = sorted(bars, key=lambda bar: -bar.time_s)[:_MAX_BARS]
+def _merge_small(parts: list[_Part], total_s: float) -> list[_Part]:
+    """The largest parts in their order, and the others as one before launch and tail."""
+    large = sorted(parts, key=lambda part: -part.time_s)[:_MAX_BARS]
     kept = [
-        bar
-        for bar in bars
-        if bar.kind != "work" or (bar in large and bar.time_s >= _LEAST_SHARE * total_s)
+        part
+        for part in parts
+        if part.kind != "work" or (part in large and part.time_s >= _LEAST_SHARE * total_s)
     ]
-    rest_s = sum(bar.time_s for bar in bars) - sum(bar.time_s for bar in kept)
-    work = [bar for bar in kept if bar.kind == "work"]
-    overhead = [bar for bar in kept if bar.kind != "work" and bar.time_s > _UNSEEN_SHARE * total_s]
+    rest_s = sum(part.time_s for part in parts) - sum(part.time_s for part in kept)
+    work = [part for part in kept if part.kind == "work"]
+    overhead = [
+        part for part in kept if part.kind != "work" and part.time_s > _UNSEEN_SHARE * total_s
+    ]
     if rest_s > _UNSEEN_SHARE * total_s:
-        work.append(_Bar("all other lines", None, "rest", rest_s, ""))
+        work.append(_Part("all other lines", None, "rest", rest_s, ""))
     return work + overhead

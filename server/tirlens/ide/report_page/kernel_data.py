@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tirlens.ide import labels, launch, lenses, tables, verdicts
 from tirlens.ide.notebook_file import NO_CELLS, CellPlaces
@@ -17,6 +17,18 @@ from tirlens.ide.report_page.breakdown_data import (
 )
 from tirlens.ide.report_page.layout_data import layout_data
 from tirlens.ide.report_page.roofline_data import kernel_roofline
+from tirlens.ide.report_page.schema import Advice as AdviceData
+from tirlens.ide.report_page.schema import (
+    AnalysedKernel,
+    Bars,
+    Before,
+    Change,
+    Column,
+    Fact,
+    Kernel,
+    Tile,
+    Unit,
+)
 from tirlens.ide.report_page.timeline_data import timeline_data
 
 if TYPE_CHECKING:
@@ -52,36 +64,55 @@ class KernelView:
     before: Counterpart | None = None
 
 
-def kernel_data(view: KernelView, cells: CellPlaces = NO_CELLS) -> dict[str, Any]:
-    """The JSON of a kernel, of a notebook with these `cells`."""
-    report = view.report
-    found: dict[str, Any] = {
-        "name": labels.title(report),
+def kernel_data(
+    view: KernelView, cells: CellPlaces = NO_CELLS, longest_s: float | None = None
+) -> Kernel:
+    """The JSON of a kernel, of a notebook with these `cells`.
+
+    `longest_s` is the time of the slowest kernel of the page.
+    """
+    report, before = view.report, view.before
+    name = labels.title(report)
+    verdict = lenses.lens(report, _VERDICT)
+    bar = fraction(report.time_s / longest_s) if report.time_s and longest_s else 0.0
+    if not report.has_counts:
+        return {
+            "name": name,
+            "line": report.span.line,
+            "device": report.device_id,
+            "verdict": verdict,
+            "time_s": report.time_s,
+            "bar": bar,
+            "failed": report.message or report.status,
+        }
+    data: AnalysedKernel = {
+        "name": name,
         "line": report.span.line,
         "device": report.device_id,
-        "verdict": lenses.lens(report, _VERDICT),
+        "verdict": verdict,
         "time_s": report.time_s,
-    }
-    if not report.has_counts:
-        return found | {"failed": report.message or report.status}
-    before = view.before
-    return found | {
+        "bar": bar,
         "time": labels.seconds(report.time_s),
         "reason": report.bound_reason,
         "tiles": _tiles(report),
         "before": None if before is None else _before(report, before),
         "units": _units(report),
-        "facts": [list(pair) for pair in _facts(report, cells)],
+        "facts": [Fact(*pair) for pair in _facts(report, cells)],
         "columns": [
-            [name, "text" if name in tables.WORDS else "number"] for name in line_columns()
+            Column(one, "text" if one in tables.WORDS else "number") for one in line_columns()
         ],
         "rows": line_rows(report, None if before is None else before.line_s, cells),
         "waterfall": waterfall(report),
         "roofline": kernel_roofline(report, view.device),
         "advice": [_advice(item, report, cells) for item in report.advice],
         "notes": list(dict.fromkeys(item.message for item in report.caveats)),
-        **_details(view.details),
+        "detailed": view.details is not None,
     }
+    if view.details is not None:
+        timeline = view.details.timeline
+        data["timeline"] = None if timeline is None else timeline_data(timeline)
+        data["layouts"] = [layout_data(layout) for layout in view.details.shared_layouts]
+    return data
 
 
 def _facts(report: KernelReport, cells: CellPlaces) -> list[tuple[str, str]]:
@@ -91,18 +122,8 @@ def _facts(report: KernelReport, cells: CellPlaces) -> list[tuple[str, str]]:
     )
 
 
-def _details(details: KernelDetails | None) -> dict[str, Any]:
-    if details is None:
-        return {"detailed": False}
-    return {
-        "detailed": True,
-        "timeline": details.timeline and timeline_data(details.timeline),
-        "layouts": [layout_data(layout) for layout in details.shared_layouts],
-    }
-
-
-def _tiles(report: KernelReport) -> list[list[str]]:
-    """The figures at the top: name, value, and a note."""
+def _tiles(report: KernelReport) -> list[Tile]:
+    """The figures at the top."""
     cells = tables.kernel_cells(report)
     occupancy, waves = report.occupancy, report.waves
     limiter = "" if occupancy is None else f"limited by {occupancy.limiter}"
@@ -111,19 +132,24 @@ def _tiles(report: KernelReport) -> list[list[str]]:
     if report.dram_fraction is not None:
         dram.append(f"{labels.percent(report.dram_fraction)} of peak")
     tiles = [
-        ["time", cells["time"], cells["band"]],
-        ["bound", cells["bound"], report.bound_class or ""],
-        ["arithmetic", cells["rate"], f"{cells['peak']} of peak" if cells["peak"] else ""],
-        ["DRAM", cells["DRAM"], ", ".join(dram)],
-        ["occupancy", cells["occupancy"], limiter],
-        ["waves", cells["waves"], last],
+        Tile("time", cells["time"], cells["band"]),
+        Tile("bound", cells["bound"], report.bound_class or ""),
+        Tile("arithmetic", cells["rate"], f"{cells['peak']} of peak" if cells["peak"] else ""),
+        Tile("DRAM", cells["DRAM"], ", ".join(dram)),
+        Tile("occupancy", cells["occupancy"], limiter),
+        Tile("waves", cells["waves"], last),
     ]
-    return [tile for tile in tiles if tile[1]]
+    return [tile for tile in tiles if tile.value]
 
 
-def _before(report: KernelReport, before: Counterpart) -> dict[str, Any]:
+def _before(report: KernelReport, before: Counterpart) -> Before:
     other = before.report
-    found: dict[str, Any] = {"name": before.name, "time": labels.seconds(other.time_s)}
+    cells, others = tables.kernel_cells(report), tables.kernel_cells(other)
+    found: Before = {
+        "name": before.name,
+        "time": labels.seconds(other.time_s),
+        "cells": [Change(name, text, others[name]) for name, text in cells.items() if text],
+    }
     if report.time_s and other.time_s:
         change = report.time_s / other.time_s - 1
         found["change"] = time_change(report.time_s, other.time_s)
@@ -131,16 +157,13 @@ def _before(report: KernelReport, before: Counterpart) -> dict[str, Any]:
             "same" if abs(change) < _LEAST_CHANGE else "slower" if change > 0 else "faster"
         )
         longest_s = max(report.time_s, other.time_s)
-        found["bars"] = [
-            fraction(report.time_s / longest_s),
-            fraction(other.time_s / longest_s),
-        ]
-    cells, others = tables.kernel_cells(report), tables.kernel_cells(other)
-    found["cells"] = [[name, text, others[name]] for name, text in cells.items() if text]
+        found["bars"] = Bars(
+            fraction(report.time_s / longest_s), fraction(other.time_s / longest_s)
+        )
     return found
 
 
-def _units(report: KernelReport) -> list[list[Any]]:
+def _units(report: KernelReport) -> list[Unit]:
     """The units of the device with the share of the time that they are busy, the busiest first.
 
     What is known of their rate is its share of the data sheet's peak: a unit that is busy all the
@@ -149,7 +172,7 @@ def _units(report: KernelReport) -> list[list[Any]]:
     peaks = {"tensor": report.peak_fraction, "dram": report.dram_fraction}
     busy = sorted(report.utilisation.items(), key=lambda item: -item[1])
     return [
-        [_UNIT_NAMES.get(name, name), fraction(min(share, 1.0)), _busy(share, peaks.get(name))]
+        Unit(_UNIT_NAMES.get(name, name), fraction(min(share, 1.0)), _busy(share, peaks.get(name)))
         for name, share in busy
         if share > 0
     ]
@@ -161,7 +184,7 @@ def _busy(share: float, peak: float | None) -> str:
     return text if peak is None else f"{text}, {labels.percent(peak)} of peak"
 
 
-def _advice(item: Advice, report: KernelReport, cells: CellPlaces) -> dict[str, Any]:
+def _advice(item: Advice, report: KernelReport, cells: CellPlaces) -> AdviceData:
     saving, edit = item.saving_s, item.offered_edit
     share = min(saving / report.time_s, 1.0) if saving and report.time_s else None
     return {
@@ -172,5 +195,5 @@ def _advice(item: Advice, report: KernelReport, cells: CellPlaces) -> dict[str, 
         "saving": labels.seconds(saving) if saving else "",
         "share": "" if share is None else labels.percent(share),
         "bar": 0.0 if share is None else fraction(share),
-        "edit": edit and {"title": edit.title, "text": edit.new_text.strip()},
+        "edit": None if edit is None else {"title": edit.title, "text": edit.new_text.strip()},
     }

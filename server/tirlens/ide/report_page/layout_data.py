@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tirlens.ide import labels
+from tirlens.ide.report_page.schema import Access, BankCell, Layout, Pattern
 
 if TYPE_CHECKING:
     from tirlens.model.details import BankPattern, SharedAccess, SharedLayout
 
 
-def layout_data(layout: SharedLayout) -> dict[str, Any]:
+def layout_data(layout: SharedLayout) -> Layout:
     """A shared array with the accesses of its warps."""
     shape = " x ".join(map(str, layout.shape))
     return {
@@ -31,7 +32,7 @@ def _state(layout: SharedLayout) -> str:
     return f"row by row; a swizzle of {layout.panel_bytes} bytes would fit"
 
 
-def _access_data(access: SharedAccess) -> dict[str, Any]:
+def _access_data(access: SharedAccess) -> Access:
     lanes = f"{access.lanes} x {access.bytes_per_lane} B"
     what = "rows of a matrix operand" if access.is_matrix_operand else "lanes"
     return {
@@ -40,15 +41,17 @@ def _access_data(access: SharedAccess) -> dict[str, Any]:
         "mode": access.mode,
         "request": f"{lanes} ({what})",
         "before": _pattern_data(access.row_by_row, access.least_wavefronts),
-        "after": access.swizzled and _pattern_data(access.swizzled, access.least_wavefronts),
+        "after": None
+        if access.swizzled is None
+        else _pattern_data(access.swizzled, access.least_wavefronts),
     }
 
 
-def _pattern_data(pattern: BankPattern, least_wavefronts: float) -> dict[str, Any]:
+def _pattern_data(pattern: BankPattern, least_wavefronts: float) -> Pattern:
     passes = f"{labels.number(pattern.wavefronts)} {_plural(pattern.wavefronts)}"
     conflicts = pattern.wavefronts - least_wavefronts
     return {
-        "cells": [list(cell) for cell in pattern.cells],
+        "cells": [BankCell(*cell) for cell in pattern.cells],
         "text": f"{passes}, {labels.number(conflicts)} of them conflicts" if conflicts else passes,
         "conflicts": conflicts > 0,
     }

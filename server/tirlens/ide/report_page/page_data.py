@@ -5,19 +5,28 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tirlens.ide import labels
 from tirlens.ide.notebook_file import NO_CELLS, CellPlaces
 from tirlens.ide.report_page.axes import fraction
 from tirlens.ide.report_page.kernel_data import KernelView, kernel_data
 from tirlens.ide.report_page.roofline_data import common_roofline
+from tirlens.ide.report_page.schema import (
+    SCHEMA_VERSION,
+    Cell,
+    Choice,
+    DeviceRoofline,
+    File,
+    Line,
+    Problem,
+    TimedLine,
+)
+from tirlens.ide.report_page.schema import Page as PageData
 from tirlens.version import __version__
 
 if TYPE_CHECKING:
     from tirlens.model.report import KernelReport
-
-SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -70,8 +79,8 @@ class Page:
     choices: Choices = field(default_factory=Choices)
 
 
-def page_data(page: Page) -> dict[str, Any]:
-    """The JSON of a page, as ``vscode-client/src/page/schema.ts`` describes it."""
+def page_data(page: Page) -> PageData:
+    """The JSON of a page."""
     views = [view for file in page.files for view in file.kernels]
     longest_s = max((view.report.time_s or 0.0 for view in views), default=0.0)
     choices = page.choices
@@ -79,38 +88,33 @@ def page_data(page: Page) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "title": page.title,
         "generator": f"tirlens {__version__}",
-        "devices": [list(item) for item in choices.devices],
+        "devices": [Choice(*item) for item in choices.devices],
         "device": choices.device,
-        "comparisons": [list(item) for item in choices.comparisons],
+        "comparisons": [Choice(*item) for item in choices.comparisons],
         "comparison": choices.comparison,
         "files": [file_data(file, longest_s) for file in page.files],
         "rooflines": _rooflines(views),
     }
 
 
-def file_data(file: FileView, longest_s: float) -> dict[str, Any]:
+def file_data(file: FileView, longest_s: float) -> File:
     """The JSON of a file; `longest_s` is the time of the slowest kernel of the page."""
-    kernels: list[dict[str, Any]] = []
-    for view in file.kernels:
-        time_s = view.report.time_s
-        bar = fraction(time_s / longest_s) if time_s and longest_s else 0.0
-        kernels.append(kernel_data(view, file.cells) | {"bar": bar})
-    found: dict[str, Any] = {
+    found: File = {
         "path": file.path,
         "name": file.name,
         "origin": file.origin,
         "stale": file.is_stale,
-        "problems": [list(problem) for problem in file.problems],
-        "kernels": kernels,
+        "problems": [Problem(*problem) for problem in file.problems],
+        "kernels": [kernel_data(view, file.cells, longest_s) for view in file.kernels],
     }
     if file.cells.cells:
-        found["cells"] = [list(cell) for cell in file.cells.cells]
+        found["cells"] = [Cell(*cell) for cell in file.cells.cells]
     if file.text is not None:
         found["source"] = _source([view.report for view in file.kernels], file.text)
     return found
 
 
-def _rooflines(views: Sequence[KernelView]) -> list[dict[str, Any]]:
+def _rooflines(views: Sequence[KernelView]) -> list[DeviceRoofline]:
     """The chart of all kernels on each device that has several."""
     by_device: Mapping[str, list[KernelView]] = defaultdict(list)
     for view in views:
@@ -122,15 +126,18 @@ def _rooflines(views: Sequence[KernelView]) -> list[dict[str, Any]]:
     return [{"device": device.name, "chart": chart} for device, chart in charts if chart]
 
 
-def _source(reports: Sequence[KernelReport], text: str) -> list[list[Any]]:
+def _source(reports: Sequence[KernelReport], text: str) -> list[Line | TimedLine]:
     """Each line with the time and share of it in the first kernel that contains it."""
-    costs: dict[int, list[Any]] = {}
+    costs: dict[int, tuple[str, float]] = {}
     for report in reports:
         for _, cost in report.walk():
             is_here = cost.span.file is None and cost.kind not in ("launch", "tail")
             if is_here and cost.time_s and cost.span.line not in costs:
                 share = min(cost.share or 0.0, 1.0)
                 cell = f"{labels.seconds(cost.time_s)} {labels.percent(cost.share)}"
-                costs[cost.span.line] = [cell, fraction(share)]
+                costs[cost.span.line] = cell, fraction(share)
     lines = text.splitlines()
-    return [[line, *costs.get(number, [])] for number, line in enumerate(lines, 1)]
+    return [
+        TimedLine(line, *costs[number]) if number in costs else Line(line)
+        for number, line in enumerate(lines, 1)
+    ]

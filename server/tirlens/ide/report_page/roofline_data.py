@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tirlens.ide import labels
 from tirlens.ide.report_page.axes import LogAxis
+from tirlens.ide.report_page.schema import Level, PointKind, Roofline, Slope
 from tirlens.model.details import ceilings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tirlens.hardware import Device
     from tirlens.model.report import BreakdownEntry, KernelReport
 
-_LEVEL_NAMES = {"dram": "DRAM", "l2": "L2", "shared": "shared memory"}
+_LEVEL_NAMES: Mapping[Level, str] = {"dram": "DRAM", "l2": "L2", "shared": "shared memory"}
 # Loops and statements below this share of their kernel's time are left out.
 _LEAST_SHARE = 0.01
 _MAX_POINTS = 24
@@ -28,13 +27,13 @@ class _Point:
 
     label: str
     line: int | None
-    kind: str
+    kind: PointKind
     flop_per_s: float
-    intensities: Mapping[str, float]
+    intensities: Mapping[Level, float]
     share: float
 
 
-def kernel_roofline(report: KernelReport, device: Device) -> dict[str, Any] | None:
+def kernel_roofline(report: KernelReport, device: Device) -> Roofline | None:
     """The chart of a kernel and its parts; None where it has no arithmetic or no time."""
     own = _kernel_point(report)
     if own is None:
@@ -43,7 +42,7 @@ def kernel_roofline(report: KernelReport, device: Device) -> dict[str, Any] | No
     return _chart([own, *parts], [report], device)
 
 
-def common_roofline(reports: Sequence[KernelReport], device: Device) -> dict[str, Any] | None:
+def common_roofline(reports: Sequence[KernelReport], device: Device) -> Roofline | None:
     """The chart of several kernels; None unless two of them have a place in it."""
     points = [point for report in reports if (point := _kernel_point(report)) is not None]
     return _chart(points, reports, device) if len(points) > 1 else None
@@ -52,7 +51,7 @@ def common_roofline(reports: Sequence[KernelReport], device: Device) -> dict[str
 def _kernel_point(report: KernelReport) -> _Point | None:
     if not report.flop_per_s or not report.flop:
         return None
-    moved = {
+    moved: Mapping[Level, float | None] = {
         "dram": report.dram_bytes.total,
         "l2": report.l2_bytes,
         "shared": report.shared_bytes,
@@ -74,23 +73,21 @@ def _parts(report: KernelReport) -> Iterator[_Point]:
             continue
         intensities = _intensities(cost.flop, _moved_bytes(cost))
         if intensities:
-            kind = "statement" if cost.kind == "op" else "loop"
+            kind: PointKind = "statement" if cost.kind == "op" else "loop"
             line = None if cost.span.file else cost.span.line
             label = " ".join(cost.label.split())
             yield _Point(label, line, kind, cost.flop / cost.time_s, intensities, share)
 
 
-def _moved_bytes(cost: BreakdownEntry) -> dict[str, float | None]:
+def _moved_bytes(cost: BreakdownEntry) -> Mapping[Level, float | None]:
     return {"dram": cost.dram_bytes, "l2": cost.l2_bytes, "shared": cost.shared_bytes}
 
 
-def _intensities(flop: int, moved: Mapping[str, float | None]) -> dict[str, float]:
+def _intensities(flop: int, moved: Mapping[Level, float | None]) -> dict[Level, float]:
     return {level: flop / number for level, number in moved.items() if number}
 
 
-def _chart(
-    points: Sequence[_Point], reports: Iterable[KernelReport], device: Device
-) -> dict[str, Any]:
+def _chart(points: Sequence[_Point], reports: Iterable[KernelReport], device: Device) -> Roofline:
     flop_by_class: dict[str, int] = {}
     for report in reports:
         for name, flop in report.flop_by_class.items():
@@ -116,11 +113,11 @@ def _chart(
                 "name": _LEVEL_NAMES[item.level],
                 "text": f"{_LEVEL_NAMES[item.level]} {labels.rate(item.bytes_per_s, 'B')}",
                 # From the left or the lower edge to the highest peak.
-                "line": [
+                "line": Slope(
                     *_clip_slope(across, up, left, left * item.bytes_per_s, item.bytes_per_s),
                     across.at(min(top / item.bytes_per_s, right)),
                     up.at(min(top, right * item.bytes_per_s)),
-                ],
+                ),
             }
             for item in roofs.bandwidths
         ],
@@ -128,7 +125,7 @@ def _chart(
             {
                 "text": f"{item.arithmetic_class} {labels.rate(item.flop_per_s, 'FLOP')}",
                 "used": item.is_used,
-                "from": max(across.at(item.flop_per_s / max(rates)), 0.0),
+                "x": max(across.at(item.flop_per_s / max(rates)), 0.0),
                 "y": up.at(item.flop_per_s),
             }
             for item in roofs.peaks

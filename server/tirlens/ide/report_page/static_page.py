@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from tirlens.file_reader import read_text
+from tirlens.ide.report_page.schema import Page
 
 _NO_SCRIPT = "This report is drawn by the script inside of it: allow scripts for this file."
 
@@ -21,12 +22,12 @@ def asset(name: str) -> str:
     return read_text(Path(__file__).with_name(name))
 
 
-def static_page(data: dict[str, Any]) -> str:
+def static_page(data: Page) -> str:
     """A self-contained document for the data of a report page; it loads nothing."""
     return document(data, asset("report.js"), asset("report.css"))
 
 
-def document(data: dict[str, Any], script: str, style: str) -> str:
+def document(data: Mapping[str, object], script: str, style: str) -> str:
     """A document of some data, the script that displays it in ``#report``, and its style sheet."""
     policy = (
         "default-src 'none'; img-src data: blob:; "
@@ -45,7 +46,7 @@ def document(data: dict[str, Any], script: str, style: str) -> str:
     )
 
 
-def _embed_json(data: dict[str, Any]) -> str:
+def _embed_json(data: Mapping[str, object]) -> str:
     """JSON that cannot end the element that holds it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tirlens.ide import labels
 from tirlens.ide.report_page.axes import fraction, linear_ticks
+from tirlens.ide.report_page.schema import Lane, Segment, Tick, Timeline
 
 if TYPE_CHECKING:
     from tirlens.model.details import BlockTimeline, Gap
@@ -29,20 +30,19 @@ class _Texts:
         return list(self._numbers)
 
 
-def timeline_data(timeline: BlockTimeline) -> dict[str, Any]:
+def timeline_data(timeline: BlockTimeline) -> Timeline:
     """The lanes of a block.
 
-    A segment is ``[kind, start, end, text, duration, line, iteration, complete]``: `kind` is a
-    number of `KINDS`, `text` and `duration` are numbers of ``texts``, positions are fractions of
-    the displayed time; 0 for no line, -1 for no iteration, 0 where the end is also the completion.
+    The kind of a segment is a number of `KINDS`, its text and duration are numbers of ``texts``;
+    positions are fractions of the displayed time.
     """
     texts = _Texts()
     whole_s = timeline.displayed_s
-    lanes = [
+    lanes: list[Lane] = [
         {
             "name": lane.name,
             "segments": [
-                [
+                Segment(
                     KINDS.index(one.kind),
                     fraction(one.start_s / whole_s),
                     fraction(one.end_s / whole_s),
@@ -51,7 +51,7 @@ def timeline_data(timeline: BlockTimeline) -> dict[str, Any]:
                     one.line or 0,
                     -1 if one.iteration is None else one.iteration,
                     0 if one.complete_s is None else fraction(min(one.complete_s / whole_s, 1.0)),
-                ]
+                )
                 for one in lane.segments
             ],
         }
@@ -61,9 +61,9 @@ def timeline_data(timeline: BlockTimeline) -> dict[str, Any]:
         "kinds": list(KINDS),
         "texts": texts.texts,
         "lanes": lanes,
-        "gaps": [[fraction(gap.at_s / whole_s), _gap_text(gap)] for gap in timeline.gaps],
+        "gaps": [Tick(fraction(gap.at_s / whole_s), _gap_text(gap)) for gap in timeline.gaps],
         "ticks": [
-            [fraction(at_s / whole_s), labels.seconds(at_s + _left_out_s(timeline, at_s))]
+            Tick(fraction(at_s / whole_s), labels.seconds(at_s + _left_out_s(timeline, at_s)))
             for at_s in linear_ticks(whole_s)
         ],
         "title": _title(timeline),
