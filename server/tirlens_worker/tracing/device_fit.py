@@ -10,7 +10,7 @@ from ..program import fake_gpu
 from ..program.document import Document
 from . import assumed_values
 from .extraction import traced_facts
-from .plausible_work import work_time_s
+from .plausible_work import accesses_arrays, work_time_s
 from .shared_memory import shared_bytes
 
 #: Of the device's memory. Tests and benchmarks of libraries allocate several arrays beside these.
@@ -57,12 +57,14 @@ def is_launchable(function: Any, document: Document) -> bool:
         return True
 
 
-def has_blocks(function: Any) -> bool:
-    """Whether the grid of `function` is not empty; true if its IR is not understood."""
+def does_something(function: Any, document: Document) -> bool:
+    """Whether `function` has blocks that access arrays; true if its IR is not understood."""
     from ..frameworks.passes import launch_check
 
     try:
-        return launch_check.has_blocks(function)
+        if not launch_check.has_blocks(function):
+            return False
+        return accesses_arrays(traced_facts(function, document))
     except Exception:
         return True
 

@@ -27,6 +27,7 @@ from .kernels import (
     symbol,
     with_first_configuration,
 )
+from .parameters import takes_self
 
 _MAX_UNLAUNCHABLE = 6
 _PROGRAM = re.compile(r"_?(test|main|run|bench|check|verify|demo|profile)")
@@ -177,7 +178,7 @@ class Evaluator:
         around = request.local_to or ""
         owner, _, method = around.rpartition(".")
         path = self._document.definitions_along(around, request.span.line)
-        if not owner or not assumed_calls.takes_self(path[-1] if path else None):
+        if not owner or not takes_self(path[-1] if path else None):
             return expression
         return "{}.{}{}".format(
             assumed_calls.instance(self._document, owner, request, self._names(request)),

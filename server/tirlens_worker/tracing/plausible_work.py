@@ -33,6 +33,29 @@ def work_time_s(facts: KernelFacts, sizes: Mapping[str, int]) -> float:
     return estimate.time_s
 
 
+def accesses_arrays(facts: KernelFacts) -> bool:
+    """Whether a kernel reads or writes an array, with the sizes that its call gives."""
+    in_global = {buffer.id for buffer in facts.buffers if buffer.scope == "global"}
+
+    def is_accessed(nodes: Tuple[Node, ...]) -> bool:
+        for node in nodes:
+            if isinstance(node, Loop):
+                found = evaluate(node.extent, facts.sizes.get) != 0 and is_accessed(node.body)
+            elif isinstance(node, Branch):
+                found = is_accessed((*node.then, *node.orelse))
+            elif isinstance(node, While):
+                found = is_accessed(node.body)
+            elif isinstance(node, Statement):
+                found = any(access.buffer in in_global for access in node.accesses)
+            else:
+                found = False
+            if found:
+                return True
+        return False
+
+    return not in_global or is_accessed(facts.body)
+
+
 class _Estimate:
     """The sum of the work of nodes; loop variables have the middle of their values."""
 

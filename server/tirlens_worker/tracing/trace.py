@@ -11,7 +11,7 @@ from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 from . import assumed_calls
 from .assumed_calls import Call
 from .built import BuiltTracer
-from .device_fit import fit, has_blocks
+from .device_fit import does_something, fit
 from .evaluate import Evaluator, Traced
 from .failures import Failure, explain, required_problem
 
@@ -74,9 +74,11 @@ class Tracer:
             except BaseException as error:
                 failures.append(Failure(candidate, error))
                 continue
-            if any(has_blocks(traced.function) for traced in outcome.traced):
+            document = self._loaded.document
+            if any(does_something(traced.function, document) for traced in outcome.traced):
                 return outcome
-            # The default of an argument that the program replaces, such as 0 multiprocessors.
+            # The default of an argument that the program replaces, such as 0 multiprocessors, or
+            # the call of a check that expects no work.
             empty = empty or outcome
         if request.allow_assumed and (request.local_to or not is_value):
             found = self._assume(request, failures)
