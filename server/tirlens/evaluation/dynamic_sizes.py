@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tirlens.evaluation.tensor_methods import strides_of
@@ -34,8 +34,12 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Parameter:
-    """The dynamic dimensions of an array, None where one is not; or the name of a number."""
+    """The dynamic dimensions of an array, None where one is not; or the name of a number.
 
+    `name` is that of the parameter.
+    """
+
+    name: str
     shape: tuple[Dimension | None, ...] = ()
     strides: tuple[Dimension | None, ...] = ()
     number: str | None = None
@@ -54,7 +58,9 @@ def dynamic_dimensions(factory: FunctionNode) -> tuple[tuple[Parameter, ...], ..
         tuple(_parameter(item, names, shapes) for item in parameters(node)) for node in inner
     ]
     return tuple(
-        kernel for kernel in kernels if any(any((*item.shape, *item.strides)) for item in kernel)
+        kernel
+        for kernel in kernels
+        if any(item.number or any((*item.shape, *item.strides)) for item in kernel)
     )
 
 
@@ -63,16 +69,21 @@ def sizes_of(call: GoalCall, kernels: Sequence[Sequence[Parameter]]) -> dict[str
 
     The kernel is the one of which the parameters fit best.
     """
-    positional, _ = call.inner or ([], {})
-    fits = [_fit(positional, kernel) for kernel in kernels]
+    positional, named = call.inner or ([], {})
+    fits = [_fit(positional, named, kernel) for kernel in kernels]
     return min(fits, key=lambda fit: (fit[0], -len(fit[1])))[1] if fits else {}
 
 
-def _fit(positional: Sequence[Value], kernel: Sequence[Parameter]) -> tuple[int, dict[str, int]]:
+def _fit(
+    positional: Sequence[Value], named: Mapping[str, Value], kernel: Sequence[Parameter]
+) -> tuple[int, dict[str, int]]:
     """How many arguments do not fit their parameters, and the sizes that the others give."""
     out: dict[str, int] = {}
-    misfits = max(len(positional) - len(kernel), 0)
-    for value, parameter in zip(positional, kernel, strict=False):
+    by_name = {parameter.name: parameter for parameter in kernel}
+    misfits = max(len(positional) - len(kernel), 0) + len(named.keys() - by_name.keys())
+    given = [*zip(positional, kernel, strict=False)]
+    given += [(value, by_name[name]) for name, value in named.items() if name in by_name]
+    for value, parameter in given:
         if isinstance(value, Tensor):
             if parameter.number is not None or len(value.shape) != len(parameter.shape):
                 misfits += bool(parameter.number or parameter.shape)
@@ -81,8 +92,8 @@ def _fit(positional: Sequence[Value], kernel: Sequence[Parameter]) -> tuple[int,
             if len(parameter.strides) == len(value.shape):
                 pairs += zip(parameter.strides, strides_of(value), strict=True)
             for dimension, size in pairs:
-                if dimension is not None and (given := dimension.name_of(size)) is not None:
-                    out.setdefault(dimension.name, given)
+                if dimension is not None and (found := dimension.name_of(size)) is not None:
+                    out.setdefault(dimension.name, found)
         elif type(value) is int:
             misfits += bool(parameter.shape)
             if parameter.number is not None and value > 0:
@@ -144,7 +155,7 @@ def _parameter(
     """``T.Tensor((n, 128), dtype)``, ``T.Tensor[(n, 128), dtype]`` or ``T.int32``."""
     annotation = item.annotation
     if isinstance(annotation, ast.Attribute) and annotation.attr in _SCALARS:
-        return Parameter(number=item.arg)
+        return Parameter(item.arg, number=item.arg)
     shape: ast.expr | None = None
     strides: ast.expr | None = None
     if isinstance(annotation, ast.Call) and annotation.args:
@@ -155,7 +166,9 @@ def _parameter(
     elif isinstance(annotation, ast.Subscript):
         given = annotation.slice
         shape = given.elts[0] if isinstance(given, ast.Tuple) and given.elts else given
-    return Parameter(_dimensions(shape, names, tuples), _dimensions(strides, names, tuples))
+    return Parameter(
+        item.arg, _dimensions(shape, names, tuples), _dimensions(strides, names, tuples)
+    )
 
 
 def _dimensions(

@@ -10,7 +10,7 @@ import ast
 import functools
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from tirlens.evaluation.control_flow import BreakError, ContinueError, RaisedError, ReturnError
 from tirlens.evaluation.kernel_results import results
@@ -30,12 +30,17 @@ from tirlens.evaluation.values import (
 )
 from tirlens.syntax_trees import parameter_defaults
 
+if TYPE_CHECKING:
+    from tirlens.syntax_trees import FunctionNode
+
 _MAX_RECURSION = 3
 
 
 def call_function(
     machine: Machine, function: Function, positional: list[Value], named: dict[str, Value]
 ) -> Value:
+    if function.name in machine.replaced:
+        return UNKNOWN
     goal = machine.goals.get(function.node)
     if goal is not None:
         call = _record(machine, goal, function, positional, named)
@@ -135,6 +140,11 @@ def _record(
     if is_method:
         del given[parameters[0]]
     passed = {*places[: len(positional)], *named}
+    # `compile(M=4096)` gives sizes of arrays in the place of these.
+    in_place = {name: value for name, value in named.items() if name not in given}
+    if in_place:
+        absent = set(given) - passed - set(parameter_defaults(cast("FunctionNode", node)))
+        given = {name: value for name, value in given.items() if name not in absent} | in_place
     missing = frozenset(name for name, value in given.items() if not _is_complete(value))
     known = {name: value for name, value in given.items() if name not in missing}
     call = GoalCall(

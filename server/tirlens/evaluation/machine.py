@@ -56,6 +56,8 @@ class Machine:
         The branches that were not taken.
     open_names : frozenset of str
         A branch that calls one of these names is executed, whatever its condition.
+    replaced : frozenset of str
+        The functions of these names are not called: the test that is executed replaces them.
     root : str
         The kind of the program that is executed, one of `KINDS`.
     data_files : DataFiles
@@ -83,6 +85,7 @@ class Machine:
         self.defined: dict[ast.AST, Function] = {}
         self.left_out: list[Sequence[ast.stmt]] = []
         self.open_names: frozenset[str] = frozenset()
+        self.replaced: frozenset[str] = frozenset()
         self.site: CallSite | None = None
         self.root = KINDS[0]
         self.data_files = modules.data_files

@@ -18,6 +18,7 @@ from pathlib import PurePosixPath
 
 from tirlens.evaluation.evaluator import Evaluator
 from tirlens.evaluation.library_functions import Parametrize, fixture_parameter
+from tirlens.evaluation.replaced_names import replaced_names
 from tirlens.evaluation.values import (
     UNKNOWN,
     Class,
@@ -58,7 +59,12 @@ def run_case(
     """Call a test with the arguments of one of its `cases`."""
     fixtures = _Fixtures(evaluator, scope, test, case)
     given = [] if fixtures.instance is None else [fixtures.instance]
-    evaluator.call(test.function, given, fixtures.arguments(test.function))
+    used = [test.function, *fixtures.closure().values()]
+    evaluator.replaced = frozenset().union(*(replaced_names(item.node) for item in used))
+    try:
+        evaluator.call(test.function, given, fixtures.arguments(test.function))
+    finally:
+        evaluator.replaced = frozenset()
 
 
 def cases(evaluator: Evaluator, scope: ModuleScope, test: Test) -> Iterator[dict[str, Value]]:

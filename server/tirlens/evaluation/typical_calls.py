@@ -20,6 +20,9 @@ from tirlens_worker.facts import Span
 
 _MAX_CALLS = 8
 _MAX_VALUES = 4
+# The logarithm (base 2) of how many times less work than the largest call one does that checks
+# shapes.
+_SHAPE_CHECK = 8
 
 
 def typical_calls(
@@ -30,8 +33,9 @@ def typical_calls(
 ) -> Search:
     """The calls of `factory`, each with its kind, one of `KINDS`, in the order of these.
 
-    Of a kind, the call with the median size is the most typical. A call whose arguments are not
-    all known gives values for the parameters alone.
+    Of a kind, the call with the median size is the most typical; of tests, of those with real
+    sizes (`_without_shape_checks`). A call whose arguments are not all known gives values for the
+    parameters alone, those of the call with the most of them first.
 
     Parameters
     ----------
@@ -63,7 +67,9 @@ def typical_calls(
     calls: dict[str, RepositoryCall] = {}
     for kind in KINDS:
         kept = _without_unfinished(by_kind.get(kind, {}))
-        for expression in _typical_first(kept):
+        real = _without_shape_checks(kept) if kind == "test" else kept
+        checks = {text: call for text, call in kept.items() if text not in real}
+        for expression in (*_typical_first(real), *_typical_first(checks)):
             span = _span(kept[expression])
             bindings = typical_sizes(sizes[expression])
             calls.setdefault(expression, RepositoryCall(expression, span, kind, bindings))
@@ -117,8 +123,23 @@ def _typical_first(calls: Mapping[str, GoalCall]) -> list[str]:
     return sorted(by_size, key=lambda expression: _size(calls[expression]) != median)
 
 
+def _without_shape_checks(calls: Mapping[str, GoalCall]) -> dict[str, GoalCall]:
+    """The calls of tests without those that only check shapes, such as 2 x 8 x 4.
+
+    These are the ones that do less than a part `_SHAPE_CHECK` of the work of the largest.
+    """
+    sizes = {expression: _size(call) for expression, call in calls.items()}
+    least = max(sizes.values(), default=0.0) - _SHAPE_CHECK
+    return {expression: call for expression, call in calls.items() if sizes[expression] >= least}
+
+
 def _size(call: GoalCall) -> float:
-    """The logarithm of the product of the sizes among the arguments, also of arrays."""
-    shapes = [value.shape for value in call.arguments.values() if isinstance(value, Tensor)]
+    """The logarithm of the product of the sizes among the arguments, also of arrays.
+
+    With them are those of the arrays that the compiled kernel is called with.
+    """
+    positional, named = call.inner or ([], {})
+    values = (*call.arguments.values(), *positional, *named.values())
+    shapes = [value.shape for value in values if isinstance(value, Tensor)]
     sizes = (*call.arguments.values(), *itertools.chain.from_iterable(shapes))
     return sum(math.log2(size) for size in sizes if type(size) is int and size > 1)

@@ -111,8 +111,18 @@ def _calls(
         kind = kind_of(path)
         for call in _calls_of_root(modules, scope, targets, names, min(left, limit / 4)):
             target = Target(call.goal.path, call.goal.name)
-            found[target].append((call.root if call.root == "code" else kind, call))
+            found[target].append((_kind(kind, call.root), call))
     return found, True
+
+
+def _kind(of_path: str, root: str) -> str:
+    """The kind of a call in a file of the kind `of_path` to which a program of kind `root` leads.
+
+    The main program of model code is a program, a test in it a test; a benchmark in a test is one.
+    """
+    if root in ("code", "benchmark") or of_path == "code":
+        return root
+    return "test" if root == "test" else of_path
 
 
 def _calls_of_root(

@@ -77,6 +77,46 @@ CASES = {
         {"benchmarks/bench.py": "from package.kernel import scale\nscale(4096)\n"},
         ("scale(n=4096)",),
     ),
+    "tests with real sizes before those that check shapes": Case(
+        {
+            "tests/test_scale.py": IMPORT + "def test_shape():\n    scale(8)\n    scale(16)\n"
+            "def test_real():\n    scale(8192)\n"
+        },
+        ("scale(n=8192)", "scale(n=16)", "scale(n=8)"),
+    ),
+    "the main program of model code before tests": Case(
+        {
+            "model/layer.py": IMPORT + "if __name__ == '__main__':\n    scale(7168)\n",
+            "tests/test_scale.py": IMPORT + "def test_real():\n    scale(4096)\n",
+        },
+        ("scale(n=7168)", "scale(n=4096)"),
+    ),
+    "a test that replaces a function on the way calls no kernel behind it": Case(
+        {
+            "package/op.py": "from package import kernel\n\ndef op(n):\n    kernel.scale(n)\n",
+            "tests/test_op.py": "import package.op\nfrom package import kernel\n"
+            "from unittest import mock\n"
+            "def test_patched(monkeypatch):\n"
+            "    monkeypatch.setattr(kernel, 'scale', print)\n    package.op.op(1)\n"
+            "@mock.patch('package.kernel.scale')\n"
+            "def test_mocked(fake):\n    package.op.op(2)\n"
+            "def test_assigned():\n"
+            "    kernel.scale = mock.MagicMock()\n    package.op.op(3)\n"
+            "def test_real():\n    package.op.op(4)\n",
+        },
+        ("scale(n=4)",),
+    ),
+    "sizes in the place of the arrays of an eager kernel": Case(
+        {
+            "package/kernel.py": "import tilelang\nimport tilelang.language as T\n\n"
+            "@tilelang.jit\ndef scale(A, block: int):\n    M, N = T.const('M, N')\n"
+            "    A: T.Tensor((M, N), T.float16)\n    return A\n",
+            "tests/test_scale.py": IMPORT + "def check(kernel, sizes):\n"
+            "    return kernel.compile(**sizes)\n"
+            "def test_real():\n    check(scale, {'M': 256, 'N': 16384, 'block': 16})\n",
+        },
+        ("scale(block=16, M=256, N=16384)",),
+    ),
     "calls of one size in the order of their files, in every process": Case(
         {
             f"benchmarks/bench_{name}.py": f"from package.kernel import scale\nscale(8, '{name}')\n"
@@ -1059,6 +1099,49 @@ def scale(n, packed):
                 body(x, y)
     return main
 """
+
+
+LENGTHS = """
+import tilelang
+import tilelang.language as T
+
+@tilelang.jit(out_idx=[-1])
+def scale(sequences, total):
+    @T.prim_func
+    def main(
+        rows: T.Tensor((total, 64), "float16"),
+        offsets: T.Tensor((sequences + 1,), "int32"),
+        longest: T.int32,
+        out: T.Tensor((total, 64), "float16"),
+    ):
+        with T.Kernel(T.ceildiv(longest, 64), sequences, threads=128) as (i, j):
+            pass
+    return main
+"""
+
+
+@pytest.mark.parametrize("argument", ["length", "longest=length"])
+def test_a_number_that_the_compiled_kernel_is_called_with(argument: str, tmp_path: Path) -> None:
+    """The kernel has no dynamic array; the number has another name where it is called."""
+    program = f"""
+import torch
+from package.kernel import scale
+
+def run(count, length):
+    offsets = torch.arange(0, (count + 1) * length, length, dtype=torch.int32)
+    kernel = scale(count, offsets[-1].item())
+    kernel(torch.empty(count * length, 64), offsets, {argument})
+
+run(2, length=192)
+"""
+    write(tmp_path, {"package/kernel.py": LENGTHS, "program.py": program})
+    index = WordIndex(tmp_path)
+    index.refresh()
+    (found,) = find_calls(index, [SCALE])[SCALE].calls
+    assert (found.expression, found.bindings) == (
+        "scale(sequences=2, total=384)",
+        {"longest": 192},
+    )
 
 
 @pytest.mark.parametrize(
