@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -65,8 +66,13 @@ def measured(content: str) -> StoredTime:
 
 def edits(path: Path, now: str, files: MeasuredFiles, **options: Any) -> int | None:
     source = read(now)
-    kernel = analyze(gemm(), load("h100-sxm")).replace(
-        name="scale", definition="scale", call="scale", span=source.kernels[0].span, bindings={}
+    kernel = replace(
+        analyze(gemm(), load("h100-sxm")),
+        name="scale",
+        definition="scale",
+        call="scale",
+        span=source.kernels[0].span,
+        bindings={},
     )
     report = FileReport((kernel,), source=source, path=str(path))
     found, _ = with_measured(
