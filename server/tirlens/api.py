@@ -17,8 +17,8 @@ from tirlens.hardware import Device, load
 from tirlens.hardware.architecture_object import from_architecture
 from tirlens.ide import labels, tables
 from tirlens.model.report import KernelReport
+from tirlens.pipeline.kernel_json import kernel_json
 from tirlens.pipeline.report_cache import evaluate_kernel
-from tirlens.pipeline.report_json import kernel_json
 from tirlens_worker.facts import KernelFacts
 
 

@@ -21,7 +21,7 @@ from tirlens.model.multi_kernel import merge_reports
 from tirlens.model.report import BreakdownEntry, KernelReport, ReadWrite, figures
 from tirlens.model.report.figure import every, mean, no_sum, of_longest, total
 from tirlens.pipeline import FileReport
-from tirlens.pipeline.report_json import ENTRY_KEYS, KERNEL_KEYS, cost_json, kernel_json
+from tirlens.pipeline.kernel_json import ENTRY_KEYS, KERNEL_KEYS, cost_json, kernel_json
 
 REPORT = analyze(gemm(), load("h100-sxm"))
 DOCS = Path(__file__).parents[2] / "server/docs"

@@ -9,7 +9,7 @@ import pytest
 from support.kernels import gemm
 from tirlens import source
 from tirlens.pipeline import FileReport, Options, file_report
-from tirlens.pipeline.report_json import kernel_json
+from tirlens.pipeline.kernel_json import kernel_json
 from tirlens.settings import Settings
 from tirlens_worker.protocol import Result
 

@@ -17,7 +17,7 @@ from tirlens.hardware.quantity import number_fields
 from tirlens.ide import labels
 from tirlens.model.constants import KINDS, Constant, all_constants
 from tirlens.model.report import BreakdownEntry, KernelReport, figures
-from tirlens.pipeline.report_json import ENTRY_KEYS, KERNEL_KEYS
+from tirlens.pipeline.kernel_json import ENTRY_KEYS, KERNEL_KEYS
 
 SERVER = Path(__file__).resolve().parents[2]
 # The folders of pages of rules, with the folders of their modules.

@@ -8,6 +8,7 @@ from tirlens.pipeline.analysis_request import analysis_request
 from tirlens.pipeline.device_choice import named_device
 from tirlens.pipeline.edit_trials import Outcome, Trial, TrialKey, trials, with_outcomes
 from tirlens.pipeline.file_report import FileReport, file_report
+from tirlens.pipeline.kernel_json import line_json
 from tirlens.pipeline.lowering_request import (
     complete_lowering,
     lowered_parts,
@@ -21,7 +22,7 @@ from tirlens.pipeline.options import Options
 from tirlens.pipeline.part_cache import PartCache
 from tirlens.pipeline.plan import Part, Plan, plan_analysis
 from tirlens.pipeline.report_cache import ReportCache
-from tirlens.pipeline.report_json import SCHEMA_VERSION, line_json, to_json
+from tirlens.pipeline.report_json import SCHEMA_VERSION, to_json
 
 __all__ = [
     "SCHEMA_VERSION",
