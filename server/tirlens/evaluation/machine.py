@@ -10,6 +10,7 @@ from typing import Any
 from tirlens.evaluation.control_flow import ENDS, LimitError
 from tirlens.evaluation.devices import Gpu
 from tirlens.evaluation.modules import Modules
+from tirlens.evaluation.syntax import words_of
 from tirlens.evaluation.values import (
     KINDS,
     UNKNOWN,
@@ -22,7 +23,6 @@ from tirlens.evaluation.values import (
     ModuleScope,
     Value,
     truth,
-    words_of,
 )
 
 MAX_CALL_DEPTH = 40

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from tirlens.evaluation.control_flow import LimitError
 from tirlens.evaluation.evaluator import Evaluator
+from tirlens.evaluation.syntax import words_of
 from tirlens.evaluation.test_cases import Test, cases, run_case, tests
 from tirlens.evaluation.values import (
     UNKNOWN,
@@ -24,7 +25,6 @@ from tirlens.evaluation.values import (
     Instance,
     ModuleScope,
     Value,
-    words_of,
 )
 
 # A program gets this part of the work that its module has left.

@@ -197,14 +197,16 @@ def _match(machine: Machine, node: ast.Match, frame: Frame) -> None:
 def _import(machine: Machine, node: ast.Import, frame: Frame) -> None:
     for item in node.names:
         name = item.name if item.asname else item.name.split(".")[0]
-        frame.names[item.asname or name] = machine.import_module(frame.module, name)
+        if _is_wanted(item.asname or name, frame):
+            frame.names[item.asname or name] = machine.import_module(frame.module, name)
 
 
 def _import_from(machine: Machine, node: ast.ImportFrom, frame: Frame) -> None:
-    if node.names[0].name == "*":
+    wanted = [item for item in node.names if _is_wanted(item.asname or item.name, frame)]
+    if not wanted or node.names[0].name == "*":
         return
     module = machine.import_module(frame.module, node.module or "", node.level)
-    for item in node.names:
+    for item in wanted:
         if isinstance(module, ModuleScope):
             value = machine.module_value(module, item.name)
         else:
@@ -212,6 +214,12 @@ def _import_from(machine: Machine, node: ast.ImportFrom, frame: Frame) -> None:
             inner = machine.import_module(frame.module, f"{path}.{item.name}") if path else UNKNOWN
             value = inner if isinstance(inner, ModuleScope) else External(f"{path}.{item.name}")
         frame.names[item.asname or item.name] = value
+
+
+def _is_wanted(name: str, frame: Frame) -> bool:
+    """Whether a name is imported now; those of a module are when they are used."""
+    module = frame.module
+    return frame is not module.frame or name in module.pending
 
 
 def _function_def(machine: Machine, node: ast.FunctionDef, frame: Frame) -> None:

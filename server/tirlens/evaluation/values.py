@@ -13,13 +13,13 @@ import ast
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
+from tirlens.evaluation.syntax import Conditions, Syntax
+
 Value: TypeAlias = Any
-#: Expressions, and whether each must be true or false.
-Conditions: TypeAlias = "tuple[tuple[ast.expr, bool], ...]"
 FunctionNode: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"
 
 
@@ -93,38 +93,34 @@ class Frame:
 class ModuleScope:
     """A module of the repository, whose names are evaluated when they are used.
 
-    `import_name` is the name under which Python imports it. `bindings` are the top-level
-    statements that bind or change each name, `conditions` those under which they are executed.
+    `import_name` is the name under which Python imports it.
     """
 
     path: str
     name: str
     import_name: str
-    tree: ast.Module
-    bindings: dict[str, list[ast.stmt]]
+    syntax: Syntax
     is_package: bool
-    conditions: dict[ast.stmt, Conditions] = field(default_factory=dict[ast.stmt, Any])
     frame: Frame = field(init=False)
     pending: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         self.frame = Frame(self)
 
-    @functools.cached_property
-    def words(self) -> list[frozenset[str]]:
-        """The names, attributes and imported names in each top-level statement."""
-        return [frozenset(words_of(statement)) for statement in self.tree.body]
+    @property
+    def tree(self) -> ast.Module:
+        """The tree of its text."""
+        return self.syntax.tree
 
+    @property
+    def bindings(self) -> dict[str, list[ast.stmt]]:
+        """The top-level statements that bind or change each name."""
+        return self.syntax.bindings
 
-def words_of(statement: ast.AST) -> Iterator[str]:
-    """The names, attributes and imported names in a statement or an expression."""
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Attribute):
-            yield node.attr
-        elif isinstance(node, ast.alias):
-            yield node.name.rpartition(".")[2]
+    @property
+    def conditions(self) -> dict[ast.stmt, Conditions]:
+        """The conditions under which top-level statements are executed, of those that have any."""
+        return self.syntax.conditions
 
 
 @dataclass(eq=False, repr=False)

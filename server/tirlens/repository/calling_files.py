@@ -24,10 +24,11 @@ def calling_files(
 
     The names have their distances to the target: 0 for its own name, 1 for what depends on it.
 
-    A file that uses a name of another names the module that it is from, or its package. What is
+    A file that uses a name of another imports the module that it is from, or its package. What is
     found before the work is `end` has to do.
     """
     target = targets[0]
+    most = _MAX_FILES + _FILES_OF_ANOTHER * (len(targets) - 1)
     # Callers of a method name its class, or something that depends on it.
     pending = {(target.name.split(".")[0], target.path) for target in targets}
     seen: set[tuple[str, str]] = set()
@@ -37,7 +38,7 @@ def calling_files(
         following: set[tuple[str, str]] = set()
         for name, origin in sorted(pending - seen):
             seen.add((name, origin))
-            for path in _files_with(index, modules, name, origin, target):
+            for path in _files_with(index, name, origin, target):
                 if modules.work > end:
                     break
                 scope = modules.scope(path)
@@ -46,24 +47,22 @@ def calling_files(
                     files.setdefault(path, depth)
                     names.setdefault(path, {}).setdefault(name, depth)
                     following |= {(user, path) for user in users if not user.startswith("__")}
+        if len(files) >= most:
+            # What is on longer ways gives fewer arguments.
+            break
         pending = following
     ordered = sorted(files, key=lambda path: (*_order(path, target)[:2], files[path], path))
     # Files on long ways may take all the time: some that call the target themselves come first.
     direct = [path for path in ordered if files[path] == 0 and path != target.path][:_MAX_DIRECT]
     ordered = [*direct, *(path for path in ordered if path not in direct)]
-    most = _MAX_FILES + _FILES_OF_ANOTHER * (len(targets) - 1)
     return {path: names[path] for path in ordered[:most]}
 
 
-def _files_with(
-    index: WordIndex, modules: Modules, name: str, origin: str, target: Target
-) -> list[str]:
+def _files_with(index: WordIndex, name: str, origin: str, target: Target) -> list[str]:
     """The files that contain `name` and may know it from the file `origin`."""
-    knowing = {origin}
-    for word in modules.words_of(origin):
-        knowing.update(index.files_with(word))
     found = sorted(
-        knowing.intersection(index.files_with(name)), key=lambda path: _order(path, target)
+        index.files_that_know(name, origin).intersection(index.files_with(name)),
+        key=lambda path: _order(path, target),
     )
     return found[:_MAX_FILES_OF_A_NAME]
 
@@ -72,15 +71,14 @@ def _users(scope: ModuleScope, name: str) -> set[str] | None:
     """The names of a module that depend on `name`, also where it is imported; None if none do."""
     users: set[str] = set()
     is_used = False
-    for statement, words in zip(scope.tree.body, scope.words, strict=True):
+    syntax = scope.syntax
+    for statement, words, imported in zip(
+        syntax.tree.body, syntax.words, syntax.imported_names, strict=True
+    ):
         if name not in words:
             continue
         is_used = True
-        users |= {
-            node.asname or name
-            for node in ast.walk(statement)
-            if isinstance(node, ast.alias) and node.name.split(".")[-1] == name
-        }
+        users |= imported.get(name, set())
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             if statement.name != name and not statement.name.startswith("test"):
                 users.add(statement.name)

@@ -6,9 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tirlens.evaluation.search_result import Search, Target
+from tirlens.evaluation.syntax import SyntaxCache
 from tirlens.repository.search import find_calls
 from tirlens.repository.search_store import SearchStore
 from tirlens.repository.word_index import WordIndex
+
+MOST_CHARACTERS = 4_000_000
+"""The length of the texts whose trees are kept for further searches: about 250 MB."""
 
 
 class Repository:
@@ -30,10 +34,12 @@ class Repository:
         self._index = WordIndex(root, store)
         self._store = SearchStore(self._index, store)
         self._found: dict[Target, Search] = {}
+        self._syntaxes = SyntaxCache(MOST_CHARACTERS)
 
     def refresh(self, say: Callable[[int], None] = lambda count: None) -> bool:
         """Read the files that have changed; whether a search has to be made again."""
         changed = self._index.refresh(say)
+        self._syntaxes.forget(changed)
         before = len(self._found)
         self._found = {
             target: search
@@ -76,7 +82,7 @@ class Repository:
             }
         missing = [target for target in new if target not in found]
         if missing:
-            searched = find_calls(self._index, missing, None, self._beat)
+            searched = find_calls(self._index, missing, None, self._beat, self._syntaxes)
             found |= searched
             self._store.add(searched)
         self._found |= found

@@ -18,6 +18,7 @@ from tirlens.evaluation.modules import Modules
 from tirlens.evaluation.rendering import Renderer
 from tirlens.evaluation.roots import run_programs
 from tirlens.evaluation.search_result import Search, Target
+from tirlens.evaluation.syntax import SyntaxCache
 from tirlens.evaluation.typical_calls import typical_calls
 from tirlens.evaluation.values import Goal, GoalCall, ModuleScope
 from tirlens.repository.calling_files import calling_files, kind_of
@@ -36,6 +37,7 @@ def find_calls(
     targets: Sequence[Target],
     texts: Mapping[str, str] | None = None,
     beat: Callable[[], None] = lambda: None,
+    syntaxes: SyntaxCache | None = None,
 ) -> dict[Target, Search]:
     """The calls of functions of one file in the other files, the most typical first.
 
@@ -49,13 +51,15 @@ def find_calls(
         Texts that replace those on disk, by path relative to the root.
     beat
         Called at each step, so that a watch sees that there are steps.
+    syntaxes
+        The syntax of files that were parsed before; None for none.
     """
     if not targets:
         return {}
     # Functions, classes and frames refer to each other: tens of megabytes in a large repository.
     with collecting_cycles():
         return _find_calls(
-            index, lambda gpu: Modules(index.root, index.files, texts, beat, gpu), targets
+            index, lambda gpu: Modules(index.root, index.files, texts, beat, gpu, syntaxes), targets
         )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tirlens import own_process
+from tirlens.collector import scan_new_objects_only
 from tirlens.evaluation.search_result import Search
 from tirlens.file_reader import read_text
 from tirlens.repository.repository import Repository
@@ -123,6 +124,8 @@ def main() -> None:
         os.nice(niceness)
     own_process.hide()
     _limit_memory()
+    # Trees of modules have no cycles; a search collects its own.
+    scan_new_objects_only()
     SearchServer(requests, answers).serve()
 
 

@@ -1,4 +1,7 @@
-"""The index of a workspace: which files contain a word.  Incremental, and stored on disk."""
+"""The index of a workspace: which files contain a word, and which import another one.
+
+Incremental, and stored on disk.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,11 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from tirlens.evaluation.modules import module_names
 from tirlens.file_reader import read_bytes
+from tirlens.repository.import_index import ImportIndex, imports_of
 
 _WORD = re.compile(rb"[^\W\d]\w+")
 _MAX_FILE_BYTES = 1 << 20
@@ -22,15 +27,19 @@ _MAX_FILES = 20_000
 _SKIPPED_FOLDERS = {
     "node_modules", "__pycache__", "site-packages", "build", "dist", "3rdparty", "third_party",
 }  # fmt: skip
-_SCHEMA = "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, stamp TEXT, words BLOB)"
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS indexed"
+    " (path TEXT PRIMARY KEY, stamp TEXT, words BLOB, imports TEXT)"
+)
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """A file's time of change and size, and the sorted digests of its words."""
+    """A file's time of change and size, the sorted digests of its words, and its imports."""
 
     stamp: str
     words: array.array[int]
+    imports: tuple[str, ...]
 
     def has(self, digest: int) -> bool:
         place = bisect.bisect_left(self.words, digest)
@@ -38,7 +47,7 @@ class _Entry:
 
 
 class WordIndex:
-    """The words of the Python files below a folder.
+    """The words and imports of the Python files below a folder.
 
     Hidden folders, virtual environments, and folders of other people's code are left out.
 
@@ -55,6 +64,7 @@ class WordIndex:
         self._store = store
         self._entries: dict[str, _Entry] = {}
         self._found: dict[str, list[str]] = {}
+        self._imports: ImportIndex | None = None
         self._lock = threading.Lock()
         self._is_loaded = False
 
@@ -82,6 +92,35 @@ class WordIndex:
             self._found[word] = found
         return found
 
+    def files_that_know(self, name: str, path: str) -> set[str]:
+        """The files that may use `name` of the module in the file `path`; itself is one.
+
+        They contain the name of the module, or import one that imports all of its names, or a
+        package around it that has `name`. Tests use the names of a ``conftest.py`` in one of their
+        folders.
+        """
+        if PurePosixPath(path).name == "conftest.py":
+            folder = path.removesuffix("conftest.py")
+            return {file for file in self._entries if file.startswith(folder)}
+        names = module_names(path)
+        packages = ("/".join((*names[:end], "__init__.py")) for end in range(1, len(names)))
+        providers = {path, *set(packages).intersection(self.files_with(name))}
+        pending = [path]
+        while pending:
+            hubs = self._import_index.star_importers(module_names(pending.pop())) - providers
+            providers |= hubs
+            pending += hubs
+        importers = (self._import_index.importers(module_names(item)) for item in providers)
+        return providers.union(self.files_with(names[-1]), *importers)
+
+    @property
+    def _import_index(self) -> ImportIndex:
+        if self._imports is None:
+            self._imports = ImportIndex(
+                (path, entry.imports) for path, entry in self._entries.items()
+            )
+        return self._imports
+
     def refresh(self, say: Callable[[int], None] = lambda count: None) -> frozenset[str]:
         """Read the files that have changed; the paths of these, and of those that are gone.
 
@@ -100,14 +139,14 @@ class WordIndex:
                 if old is not None and old.stamp == stamp:
                     entries[path] = old
                     continue
-                entries[path] = _Entry(stamp, _words(self.root / path))
+                entries[path] = _entry(self.root / path, stamp)
                 changed.append(path)
                 if len(changed) % 100 == 0:
                     say(number + 1)
             gone = self._entries.keys() - entries.keys()
             self._entries = entries
-            self._found = {}
             if changed or gone:
+                self._found, self._imports = {}, None
                 self._write(changed, gone)
             return frozenset((*changed, *gone))
 
@@ -115,10 +154,11 @@ class WordIndex:
         found: dict[str, _Entry] = {}
         if self._store is not None and self._store.exists():
             with contextlib.suppress(sqlite3.Error), contextlib.closing(self._connect()) as data:
-                for path, stamp, blob in data.execute("SELECT path, stamp, words FROM files"):
+                rows = data.execute("SELECT path, stamp, words, imports FROM indexed")
+                for path, stamp, blob, imports in rows:
                     words = array.array("I")
                     words.frombytes(blob)
-                    found[path] = _Entry(stamp, words)
+                    found[path] = _Entry(stamp, words, tuple(imports.split()))
         return found
 
     def _write(self, changed: list[str], gone: set[str]) -> None:
@@ -128,11 +168,14 @@ class WordIndex:
         with contextlib.suppress(sqlite3.Error, OSError):
             self._store.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.closing(self._connect()) as data, data:
-                data.executemany("DELETE FROM files WHERE path = ?", [(path,) for path in gone])
+                data.executemany("DELETE FROM indexed WHERE path = ?", [(path,) for path in gone])
                 rows = ((path, self._entries[path]) for path in changed)
                 data.executemany(
-                    "INSERT OR REPLACE INTO files VALUES (?, ?, ?)",
-                    [(path, entry.stamp, entry.words.tobytes()) for path, entry in rows],
+                    "INSERT OR REPLACE INTO indexed VALUES (?, ?, ?, ?)",
+                    [
+                        (path, entry.stamp, entry.words.tobytes(), " ".join(entry.imports))
+                        for path, entry in rows
+                    ],
                 )
 
     def _connect(self) -> sqlite3.Connection:
@@ -175,12 +218,13 @@ def _stamp_of(status: os.stat_result) -> str:
     return f"{status.st_mtime_ns} {status.st_size}"
 
 
-def _words(path: Path) -> array.array[int]:
+def _entry(path: Path, stamp: str) -> _Entry:
     try:
         content = read_bytes(path, _MAX_FILE_BYTES, limit_s=None)
     except OSError:
         content = b""
-    return array.array("I", sorted(set(map(_digest, set(_WORD.findall(content))))))
+    words = array.array("I", sorted(set(map(_digest, set(_WORD.findall(content))))))
+    return _Entry(stamp, words, imports_of(content))
 
 
 def _digest(word: bytes) -> int:
