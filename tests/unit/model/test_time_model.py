@@ -16,7 +16,8 @@ from tirlens.model.dtypes import tensor_class
 from tirlens.model.gpu.compiler.instruction_costs import issue_operations
 from tirlens.model.gpu.memory.l2_sharing import BlockTile, block_order, fetched_bytes
 from tirlens.model.gpu.memory.tile_sequences import find_tile_sequence
-from tirlens.model.gpu.occupancy.occupancy import BlockResources, estimate_registers, occupancy
+from tirlens.model.gpu.occupancy.occupancy import BlockResources, occupancy
+from tirlens.model.gpu.occupancy.registers import estimate_registers
 from tirlens.model.report import BreakdownEntry, KernelReport
 from tirlens.model.tree.context import kernel_context
 from tirlens_worker.facts import (
