@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from tirlens_worker.facts import Copy, Gemm, Mma, Store
 
-from ..gpu.compiler.routes import buffers_ahead, instruction_name, written_stages
+from ..gpu.compiler.product_routes import instruction_name
+from ..gpu.compiler.routes import buffers_ahead, written_stages
 from ..report import CaveatNote
 from ..tree.node import CostNode, Leaf, LoopCost
 from ..tree.route import CopyRoute, Route
