@@ -88,7 +88,8 @@ class KernelRequest:
     kernels).  All required candidates are
     analysed, and of the others the first that yields a kernel.  `bindings` are values of parameters
     and shape variables by name, from a directive or option; assumed arguments agree with them.
-    `hints` are preferred expressions for assumed arguments, by name.  What is not given so has the
+    `hints` are preferred expressions for assumed arguments, by name, and `relations` conditions on
+    them in Python (``topk % block == 0``).  What is not given so has the
     values of the first of `models` with which the kernel can be traced, if it has some.
 
     A kernel that a function defines and does not return has `local_to`, the dotted name of the
@@ -114,6 +115,7 @@ class KernelRequest:
     allow_assumed: bool = True
     bindings: Mapping[str, int] = field(default_factory=no_entries)
     hints: Mapping[str, Tuple[str, ...]] = field(default_factory=no_entries)
+    relations: Tuple[str, ...] = ()
     models: Tuple[ModelSizes, ...] = ()
     local_to: Optional[str] = None
     prelude: Tuple[Span, ...] = ()

@@ -92,3 +92,81 @@ def test_the_values_that_a_wrapper_gives(body: str, values: dict[str, tuple[str,
     (kernel,) = source.read(text).kernels
     assert kernel.candidates == ()
     assert kernel.hints == values
+
+
+# The text of the wrapper, and the conditions on parameters without a value that follow.
+RELATIONS = {
+    "two arguments that are one dimension": (
+        "return gather(q.shape[1], 512, 64, q.shape[1])(q)",
+        ("topk == heads",),
+    ),
+    "a dimension of an array that was changed in its type alone": (
+        """
+        n, heads, both = q.shape
+        return gather(q.contiguous().size(1), 512, 64, heads)(q)
+        """,
+        ("topk == heads",),
+    ),
+    "what is computed of another argument": (
+        """
+        n, heads, dim = q.shape
+        return gather(heads, dim, 2 * dim // heads, indices.shape[-1])(q)
+        """,
+        ("tail == ((2 * dim) // heads)",),
+    ),
+    "a number that is a parameter of the wrapper": (
+        "return gather(q, d_v, 64, q * 4)(q)",
+        ("topk == (heads * 4)",),
+    ),
+    "a field of a configuration": (
+        "return gather(q.config.heads, d_v, 64, q.config.heads // 8)(q)",
+        ("topk == (heads // 8)",),
+    ),
+    "assertions and checks that raise": (
+        """
+        n, heads, both = q.shape
+        topk = indices.shape[-1]
+        assert topk % 64 == 0 and heads <= 128
+        if heads < 16:
+            raise ValueError(heads)
+        return gather(heads, 512, 64, topk)(q)
+        """,
+        ("(topk % 64) == 0", "heads <= 128", "heads >= 16"),
+    ),
+    "nothing of a branch that may not be taken": (
+        """
+        heads = q.shape[1]
+        if indices is None:
+            assert heads <= 4
+        return gather(heads, 512, 64, 8)(q)
+        """,
+        (),
+    ),
+    "nothing of what is no argument": (
+        """
+        n, heads, both = q.shape
+        assert n % 8 == 0
+        return gather(heads * n, 512, 64, indices.shape[-1])(q)
+        """,
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "relations"), RELATIONS.values(), ids=RELATIONS.keys())
+def test_a_wrapper_relates_sizes_without_a_value(body: str, relations: tuple[str, ...]) -> None:
+    text = KERNEL + textwrap.indent(textwrap.dedent(body), "    ")
+    (kernel,) = source.read(text).kernels
+    assert kernel.relations == relations
+
+
+def test_the_dimension_that_a_wrapper_adds() -> None:
+    """``unsqueeze(0)`` gives the dynamic dimension of the compiled kernel its size."""
+    text = KERNEL.replace(
+        "    @T.prim_func", '    n = T.dynamic("rows")\n    @T.prim_func'
+    ).replace("T.Tensor((heads, dim + tail)", "T.Tensor((n, heads, dim + tail)")
+    body = (
+        "    q = q.unsqueeze(0)\n    n, heads, dim = q.shape\n    gather(heads, dim, 64, 8)(q, q)\n"
+    )
+    (kernel,) = source.read(text + body).kernels
+    assert kernel.hints["rows"] == ("1",)

@@ -89,6 +89,6 @@ def test_values_satisfy_the_conditions(
 def test_names_and_lines_of_broken_conditions() -> None:
     body = "rows = size // block\nassert rows * heads == dim"
     values = {"size": 64, "block": 32, "heads": 2, "dim": 5}
-    (broken,) = broken_conditions(definition(body), values, {})
+    (broken,) = broken_conditions(definition(body), [], values, {})
     assert (broken.line, broken.names) == (3, {"size", "block", "heads", "dim"})
     assert broken.numbers == {2, 4, 5}

@@ -7,6 +7,7 @@ import ast
 from tirlens.evaluation import constraints, tensor_contents
 from tirlens.evaluation.machine import Machine
 from tirlens.evaluation.tensor_shapes import Tensor, scalar
+from tirlens.evaluation.unknown_sizes import UnknownArgument, UnknownShape, UnknownSize
 from tirlens.evaluation.values import (
     UNKNOWN,
     Class,
@@ -44,7 +45,8 @@ def assign(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> No
                 changed = tensor_contents.with_item(owner, key, value)
                 assign(machine, target.value, changed, frame)
             return
-        key = machine.value(target.slice, frame)
+        key: Value = machine.value(target.slice, frame)
+        key = UNKNOWN if isinstance(key, (UnknownArgument, UnknownSize)) else key
         if isinstance(owner, dict) or (isinstance(owner, list) and is_known(key)):
             try:
                 owner[key] = value
@@ -66,6 +68,8 @@ def subscript_key(machine: Machine, node: ast.expr, frame: Frame) -> Value:
 def _unpack(machine: Machine, targets: list[ast.expr], value: Value, frame: Frame) -> None:
     items = items_of(value)
     star = next((n for n, item in enumerate(targets) if isinstance(item, ast.Starred)), None)
+    if isinstance(value, UnknownShape) and star is None:
+        items = value.of.unpacked(len(targets))
     if items is not None and star is not None:
         after = len(targets) - star - 1
         middle = items[star : len(items) - after]

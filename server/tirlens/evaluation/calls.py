@@ -10,11 +10,19 @@ import ast
 from dataclasses import replace
 from typing import Any
 
-from tirlens.evaluation import data_files, devices, library, library_functions, tensors
+from tirlens.evaluation import (
+    data_files,
+    devices,
+    library,
+    library_functions,
+    tensors,
+    unknown_sizes,
+)
 from tirlens.evaluation.data_files import FilePath, FileText
 from tirlens.evaluation.function_calls import call_function
 from tirlens.evaluation.machine import MAX_CALL_DEPTH, Machine
 from tirlens.evaluation.tensor_shapes import Tensor
+from tirlens.evaluation.unknown_sizes import UnknownArgument
 from tirlens.evaluation.values import (
     UNKNOWN,
     AutogradApply,
@@ -73,6 +81,8 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
         return library.Method(base, name) if found is None else found
     if isinstance(base, FilePath) and (found := data_files.attribute(base, name)) is not UNKNOWN:
         return found
+    if isinstance(base, UnknownArgument):
+        return unknown_sizes.attribute(base, name)
     if isinstance(base, (str, list, dict, tuple, set, Parser, GoalCall, FilePath, FileText)):
         return library.Method(base, name)
     return UNKNOWN
@@ -160,6 +170,8 @@ def call(machine: Machine, function: Value, given: Any, named: dict[str, Value])
         if value is not library.NOT_KNOWN:
             return value
     _call_arguments(machine, positional, named)
+    if isinstance(function, UnknownArgument):
+        return unknown_sizes.call(function, positional)
     return UNKNOWN
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 
+from tirlens.evaluation import unknown_sizes
 from tirlens.evaluation.machine import Machine
 from tirlens.evaluation.values import UNKNOWN, Frame, Unknown, Value, is_known, is_literal
 
@@ -28,6 +29,10 @@ def suppose(machine: Machine, test: ast.expr, holds: bool, frame: Frame) -> None
         if not holds and len(test.ops) > 1:
             return
         for operator, left, right in zip(test.ops, sides, sides[1:], strict=False):
+            first, second = machine.value(left, frame), machine.value(right, frame)
+            unknown_sizes.note(
+                machine.conditions, unknown_sizes.condition(operator, first, second, holds)
+            )
             if isinstance(operator, wanted):
                 _equate(machine, left, right, frame)
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from tirlens.evaluation.tensor_methods import strides_of
 from tirlens.evaluation.tensor_shapes import Tensor
-from tirlens.evaluation.values import GoalCall, Value
+from tirlens.evaluation.unknown_sizes import UnknownArgument
+from tirlens.evaluation.values import UNKNOWN, GoalCall, Value
 from tirlens.syntax_trees import FunctionNode, parameters
 
 _SYMBOLS = ("dynamic", "symbolic", "var", "Var", "int32", "int64")
@@ -84,6 +85,8 @@ def _fit(
     given = [*zip(positional, kernel, strict=False)]
     given += [(value, by_name[name]) for name, value in named.items() if name in by_name]
     for value, parameter in given:
+        if isinstance(value, UnknownArgument) and parameter.shape:
+            value = Tensor(tuple(value.unpacked(len(parameter.shape))), UNKNOWN)
         if isinstance(value, Tensor):
             if parameter.number is not None or len(value.shape) != len(parameter.shape):
                 misfits += bool(parameter.number or parameter.shape)

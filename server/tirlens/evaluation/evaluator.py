@@ -70,7 +70,8 @@ class Evaluator(Machine):
         try:
             value = evaluate(self, node, frame)
             if frame.facts and isinstance(value, Unknown) and not isinstance(value, LibraryResult):
-                return fact(frame, node)
+                known = fact(frame, node)
+                return value if isinstance(known, Unknown) else known
             return value
         except (LimitError, *ENDS, RecursionError):
             raise

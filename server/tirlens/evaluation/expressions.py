@@ -10,13 +10,21 @@ import ast
 from collections.abc import Callable
 from typing import Any, cast
 
-from tirlens.evaluation import library, library_functions, tensor_contents, tensor_shapes, tensors
+from tirlens.evaluation import (
+    library,
+    library_functions,
+    tensor_contents,
+    tensor_shapes,
+    tensors,
+    unknown_sizes,
+)
 from tirlens.evaluation.assignment import assign, subscript_key
 from tirlens.evaluation.control_flow import RaisedError
 from tirlens.evaluation.data_files import FilePath
 from tirlens.evaluation.machine import Machine
 from tirlens.evaluation.operations import BINARY, COMPARE, UNARY, apply
 from tirlens.evaluation.tensor_shapes import Tensor
+from tirlens.evaluation.unknown_sizes import UnknownShape
 from tirlens.evaluation.values import (
     MAX_ITEMS,
     UNKNOWN,
@@ -127,7 +135,7 @@ def binary(machine: Machine, operator: type[ast.operator], left: Value, right: V
     if isinstance(left, list) and isinstance(right, list) and operator in _SET_OPERATIONS:
         return _SET_OPERATIONS[operator](left, right)
     if not (is_plain(left) and is_plain(right)):
-        return UNKNOWN
+        return unknown_sizes.computed(operator, left, right) or UNKNOWN
     return apply(BINARY[operator], left, right)
 
 
@@ -212,6 +220,8 @@ def _subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Value:
         if isinstance(base, (list, tuple, str)) and all(is_known(part) for part in parts):
             return base[key]
         return UNKNOWN
+    if isinstance(base, UnknownShape) and type(key) is int:
+        return base.of.dimension(key)
     if isinstance(base, Class) and base.is_enum:
         return machine.attribute(base, str(key))
     if isinstance(base, Class):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 from tirlens.evaluation.control_flow import BreakError, ContinueError, RaisedError, ReturnError
 from tirlens.evaluation.kernel_results import results
 from tirlens.evaluation.machine import MAX_CALL_DEPTH, MAX_DEPTH, Machine
+from tirlens.evaluation.unknown_sizes import UnknownArgument, relations
 from tirlens.evaluation.values import (
     MAX_ITEMS,
     UNKNOWN,
@@ -116,7 +117,8 @@ def _arguments(
     out.update({name: value for name, value in named.items() if name in names})
     for name in names:
         if name not in out:
-            out[name] = machine.value(defaults[name], frame) if name in defaults else UNKNOWN
+            given = name in defaults
+            out[name] = machine.value(defaults[name], frame) if given else UnknownArgument()
     if spec.vararg is not None:
         out[spec.vararg.arg] = tuple(positional[len(places) :])
     if spec.kwarg is not None:
@@ -161,6 +163,8 @@ def _record(
     call.method = function.method
     call.around = _arguments_around(function.frame)
     call.root = machine.root
+    if missing:
+        call.relations = tuple(relations(given, machine.conditions))
     call.made = functools.cache(lambda: _kernel_of(machine, function, positional, named))
     machine.calls.append(call)
     return call

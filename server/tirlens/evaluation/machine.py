@@ -11,6 +11,7 @@ from tirlens.evaluation.control_flow import ENDS, LimitError
 from tirlens.evaluation.devices import Gpu
 from tirlens.evaluation.modules import Modules
 from tirlens.evaluation.syntax import words_of
+from tirlens.evaluation.unknown_sizes import Condition
 from tirlens.evaluation.values import (
     KINDS,
     UNKNOWN,
@@ -58,6 +59,8 @@ class Machine:
         A branch that calls one of these names is executed, whatever its condition.
     replaced : frozenset of str
         The functions of these names are not called: the test that is executed replaces them.
+    conditions : list of Condition
+        What the program has tested of numbers that are not known.
     root : str
         The kind of the program that is executed, one of `KINDS`.
     data_files : DataFiles
@@ -86,6 +89,7 @@ class Machine:
         self.left_out: list[Sequence[ast.stmt]] = []
         self.open_names: frozenset[str] = frozenset()
         self.replaced: frozenset[str] = frozenset()
+        self.conditions: list[Condition] = []
         self.site: CallSite | None = None
         self.root = KINDS[0]
         self.data_files = modules.data_files
@@ -116,6 +120,7 @@ class Machine:
     def begin(self, root: str) -> None:
         """Begin to execute a program of the kind `root`, one of `KINDS`."""
         self.root, self.site = root, None
+        self.conditions.clear()
 
     def step(self) -> None:
         """Count a step.

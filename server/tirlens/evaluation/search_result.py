@@ -58,6 +58,8 @@ class Search:
         The values that calls give to parameters, as expressions, the most frequent first.
     missing
         The number of calls without a value for each parameter.
+    relations
+        Conditions on parameters without a value, in Python: ``topk % block == 0``.
     files
         The files that were read for it.
     data_files
@@ -67,5 +69,6 @@ class Search:
     calls: tuple[RepositoryCall, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     missing: Mapping[str, int] = field(default_factory=dict[str, int])
+    relations: tuple[str, ...] = ()
     files: frozenset[str] = frozenset()
     data_files: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -115,10 +115,13 @@ def _either(machine: Machine, bodies: Sequence[Sequence[ast.stmt]], frame: Frame
     """Execute each of several bodies, of which Python would execute one."""
     ends: list[Exception] = []
     for body in bodies:
+        held = len(machine.conditions)
         try:
             machine.block(body, frame)
         except ENDS as end:
             ends.append(end)
+        # What one body asserts does not hold where another is executed.
+        del machine.conditions[held:]
     returned = [end for end in ends if isinstance(end, ReturnError)]
     if returned and isinstance(frame.possible_return, Unknown):
         frame.possible_return = returned[0].value

@@ -9,7 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tirlens.evaluation.definitions import returned_parameters
-from tirlens.evaluation.dynamic_sizes import dynamic_dimensions, sizes_of, typical_sizes
+from tirlens.evaluation.dynamic_sizes import (
+    Parameter,
+    dynamic_dimensions,
+    sizes_of,
+    typical_sizes,
+)
 from tirlens.evaluation.operations import UnknownValueError
 from tirlens.evaluation.rendering import Renderer
 from tirlens.evaluation.search_result import RepositoryCall, Search
@@ -56,8 +61,7 @@ def typical_calls(
     by_kind: dict[str, dict[str, GoalCall]] = {}
     values: dict[str, Counter[str]] = {}
     for kind, call in found:
-        given = (*call.arguments.items(), *_inner_arguments(call, inner))
-        for name, value in given:
+        for name, value in _values(call, inner, dimensions):
             with contextlib.suppress(UnknownValueError):
                 values.setdefault(name, Counter())[renderer.text(value)] += 1
         with contextlib.suppress(UnknownValueError):
@@ -73,13 +77,18 @@ def typical_calls(
             span = _span(kept[expression])
             bindings = typical_sizes(sizes[expression])
             calls.setdefault(expression, RepositoryCall(expression, span, kind, bindings))
+    fullest = min(found, key=lambda pair: len(pair[1].missing), default=None)
+    together: dict[str, str] = {}
+    if fullest is not None:
+        together = renderer.texts(dict(_values(fullest[1], inner, dimensions)))
     hints = {
-        name: tuple(text for text, _ in one.most_common(_MAX_VALUES))
+        name: _first(together.get(name), [text for text, _ in one.most_common(_MAX_VALUES)])
         for name, one in values.items()
         if one
     }
+    relations = () if fullest is None else fullest[1].relations
     missing = Counter(name for _, call in found for name in call.missing)
-    return Search(tuple(calls.values())[:_MAX_CALLS], hints, missing)
+    return Search(tuple(calls.values())[:_MAX_CALLS], hints, missing, relations)
 
 
 def _span(call: GoalCall) -> Span:
@@ -94,6 +103,21 @@ def _span(call: GoalCall) -> Span:
         node.end_col_offset or node.col_offset,
         call.site.path,
     )
+
+
+def _first(text: str | None, texts: Sequence[str]) -> tuple[str, ...]:
+    """`texts`, behind `text` if there is one."""
+    return tuple(dict.fromkeys(texts if text is None else (text, *texts)))
+
+
+def _values(
+    call: GoalCall, inner: Sequence[str], dimensions: Sequence[Sequence[Parameter]]
+) -> Iterator[tuple[str, Value]]:
+    """What a call gives to parameters and, if some of them have no value, to dimensions."""
+    yield from call.arguments.items()
+    yield from _inner_arguments(call, inner)
+    if call.missing:
+        yield from sizes_of(call, dimensions).items()
 
 
 def _inner_arguments(call: GoalCall, names: Sequence[str]) -> Iterator[tuple[str, Value]]:

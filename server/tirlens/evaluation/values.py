@@ -313,7 +313,8 @@ class GoalCall:
     there is none. `inner` are the arguments of a call of the result. `made` evaluates the kernel
     itself, `self_` is the object whose method is called, `method` as in `Function`. `around` are
     the arguments of the function in which the goal is defined. `root` is the kind of the
-    program that leads to the call, one of `KINDS`.
+    program that leads to the call, one of `KINDS`. `relations` are conditions on the parameters
+    that are not known (`unknown_sizes.py`).
     """
 
     goal: Goal
@@ -330,6 +331,7 @@ class GoalCall:
     method: str = ""
     around: Mapping[str, Value] = field(default_factory=dict[str, Any])
     root: str = "program"
+    relations: tuple[str, ...] = ()
 
 
 def is_known(value: Value) -> bool:

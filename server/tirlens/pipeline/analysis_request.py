@@ -124,6 +124,7 @@ def _kernel_request(
         candidates=candidates,
         bindings=bindings,
         hints=hints,
+        relations=kernel.relations,
         models=models,
         local_to=kernel.local_to,
         prelude=kernel.prelude,

@@ -65,7 +65,10 @@ def _with_calls(kernel: KernelSource, search: Search, root: Path) -> KernelSourc
         for call in search.calls
     ]
     return replace(
-        kernel, candidates=(*calls, *_own(kernel)), hints={**search.values, **kernel.hints}
+        kernel,
+        candidates=(*calls, *_own(kernel)),
+        hints={**search.values, **kernel.hints},
+        relations=kernel.relations or search.relations,
     )
 
 
@@ -87,18 +90,20 @@ def merge_calls(source: SourceFile, found: SourceFile) -> SourceFile:
         kernel.name: (
             [item for item in kernel.candidates if item.source == "repository"],
             kernel.hints,
+            kernel.relations,
         )
         for kernel in found.kernels
     }
     kernels: list[KernelSource] = []
     for kernel in source.kernels:
-        repository_calls, hints = calls.get(kernel.name, ([], {}))
+        repository_calls, hints, relations = calls.get(kernel.name, ([], {}, ()))
         if _takes_calls(kernel) and (repository_calls or hints):
             kernels.append(
                 replace(
                     kernel,
                     candidates=(*repository_calls, *_own(kernel)),
                     hints={**hints, **kernel.hints},
+                    relations=kernel.relations or relations,
                 )
             )
         else:

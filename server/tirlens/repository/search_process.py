@@ -82,7 +82,7 @@ class SearchServer:
         found = repository.search(request.targets)
         return SearchAnswer(
             tuple(
-                Found(target, Search(search.calls, search.values, search.missing))
+                Found(target, Search(search.calls, search.values, search.missing, search.relations))
                 for target, search in found.items()
             ),
             is_concerned=repository.depends_on(request.targets, frozenset(request.changed)),

@@ -76,6 +76,7 @@ class SearchStore:
         values = {
             "calls": [asdict(call) for call in search.calls],
             "values": dict(search.values),
+            "relations": list(search.relations),
             "missing": dict(search.missing),
             "files": sorted(search.files),
             "data_files": dict(search.data_files),
@@ -104,6 +105,7 @@ def _search(values: Mapping[str, Any]) -> Search:
         tuple(calls),
         {name: tuple(texts) for name, texts in values["values"].items()},
         dict(values["missing"]),
+        tuple(values["relations"]),
         frozenset(values["files"]),
         dict(values["data_files"]),
     )

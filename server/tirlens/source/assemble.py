@@ -144,6 +144,7 @@ class Assembler:
             required=_required_parameters(found),
             candidates=candidates,
             hints=self._calls.hints(found),
+            relations=self._calls.relations(found),
             directives=tuple(item for _, item in sorted(attached.directives, key=_rank)),
             local_to=local,
             prelude=tuple(map(self._text.span, prelude(found))) if local else (),

@@ -92,6 +92,11 @@ class OwnCalls:
         search = self.search(found)
         return {} if search.calls else search.values
 
+    def relations(self, found: Found) -> tuple[str, ...]:
+        """What a call with unknown arguments says of them, for a kernel without other calls."""
+        search = self.search(found)
+        return () if search.calls else search.relations
+
     def search(self, found: Found) -> Search:
         """The calls of a kernel, or of the function around it, and the values they give."""
         if found not in self._searches:

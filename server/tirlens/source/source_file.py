@@ -52,7 +52,8 @@ class KernelSource:
     `required` are the parameters that a call must give, `sizes` those on which the shapes of the
     arrays depend, with their defaults, and `dimensions` the names of the dimensions of arrays.
     `hints` are values that incomplete calls in the file and its repository give to parameters, as
-    expressions.  `local_to`, `prelude`
+    expressions, and `relations` conditions on parameters, in Python, that one of these calls
+    satisfies.  `local_to`, `prelude`
     and `definition` are as in `KernelRequest`.  `alternatives` are the inner functions of a factory
     that has several: each call returns some of them.  Only the execution shows whether a statement
     yields a kernel that is not `is_certain`.
@@ -74,6 +75,7 @@ class KernelSource:
     prelude: tuple[Span, ...] = ()
     definition: Span | None = None
     hints: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    relations: tuple[str, ...] = ()
     is_certain: bool = True
     alternatives: tuple[Alternative, ...] = ()
 

@@ -67,7 +67,10 @@ def calls(
         names = namespace_of(value)
         name = "{}.{}".format(instance(document, owner, request, names), last)
     conditions = Conditions(
-        definition_of(document, value, request), namespace_of(value), defaults_of(value)
+        definition_of(document, value, request),
+        namespace_of(value),
+        defaults_of(value),
+        request.relations,
     )
     for attempt in consistent_attempts(parameters, request, conditions, divisor):
         assumed = _assumed_arguments(attempt.values, request, attempt.model)

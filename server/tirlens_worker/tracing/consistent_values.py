@@ -64,7 +64,7 @@ def _changed(attempt: Attempt, values: Dict[str, str]) -> Attempt:
 
 
 class Conditions:
-    """The conditions of one definition.
+    """The conditions of one definition, and `relations` between its parameters where it is called.
 
     `namespace` has the names of its module, `defaults` the values of parameters that have one.
     """
@@ -74,8 +74,10 @@ class Conditions:
         definition: Optional[ast.AST],
         namespace: Mapping[str, Any],
         defaults: Mapping[str, Any],
+        relations: Sequence[str] = (),
     ) -> None:
-        is_tested = definition is not None and has_conditions(definition)
+        self._relations = [ast.parse(text, mode="eval").body for text in relations]
+        is_tested = definition is not None and (bool(self._relations) or has_conditions(definition))
         self._definition = definition if is_tested else None
         self._namespace = namespace
         self._defaults = defaults
@@ -137,7 +139,7 @@ class Conditions:
                 values[name] = ast.literal_eval(text)
             except (ValueError, SyntaxError):
                 continue
-        return broken_conditions(self._definition, values, self._namespace)
+        return broken_conditions(self._definition, self._relations, values, self._namespace)
 
 
 def _values(

@@ -87,12 +87,15 @@ class _Run:
 
 
 def broken_conditions(
-    function: ast.AST, values: Mapping[str, Any], namespace: Mapping[str, Any]
+    function: ast.AST,
+    relations: Sequence[ast.expr],
+    values: Mapping[str, Any],
+    namespace: Mapping[str, Any],
 ) -> List[Broken]:
     """The conditions of `function` that the values of its parameters do not satisfy.
 
-    `namespace` has the names of its module. A condition that depends on a parameter without a value
-    is not tested.
+    Those of its callers are `relations`; `namespace` has the names of its module. A condition that
+    depends on a parameter without a value is not tested.
     """
     origins = {name: frozenset([name]) for name in values}
     run = _Run(dict(namespace), dict(values), origins)
@@ -100,6 +103,8 @@ def broken_conditions(
     for item in () if arguments is None else (*arguments.args, *arguments.kwonlyargs):
         if item.arg not in values:
             run.origins.setdefault(item.arg, frozenset())
+    for relation in relations:
+        _test(run, relation, True)
     _execute(run, getattr(function, "body", ()))
     return run.broken
 
