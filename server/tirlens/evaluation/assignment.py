@@ -69,7 +69,7 @@ def _unpack(machine: Machine, targets: list[ast.expr], value: Value, frame: Fram
     items = items_of(value)
     star = next((n for n, item in enumerate(targets) if isinstance(item, ast.Starred)), None)
     if isinstance(value, UnknownShape) and star is None:
-        items = value.of.unpacked(len(targets))
+        items = value.of.all_dimensions(len(targets))
     if items is not None and star is not None:
         after = len(targets) - star - 1
         middle = items[star : len(items) - after]

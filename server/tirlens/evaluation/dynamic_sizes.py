@@ -86,7 +86,7 @@ def _fit(
     given += [(value, by_name[name]) for name, value in named.items() if name in by_name]
     for value, parameter in given:
         if isinstance(value, UnknownArgument) and parameter.shape:
-            value = Tensor(tuple(value.unpacked(len(parameter.shape))), UNKNOWN)
+            value = Tensor(tuple(value.all_dimensions(len(parameter.shape))), UNKNOWN)
         if isinstance(value, Tensor):
             if parameter.number is not None or len(value.shape) != len(parameter.shape):
                 misfits += bool(parameter.number or parameter.shape)

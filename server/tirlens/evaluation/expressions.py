@@ -135,7 +135,7 @@ def binary(machine: Machine, operator: type[ast.operator], left: Value, right: V
     if isinstance(left, list) and isinstance(right, list) and operator in _SET_OPERATIONS:
         return _SET_OPERATIONS[operator](left, right)
     if not (is_plain(left) and is_plain(right)):
-        return unknown_sizes.computed(operator, left, right) or UNKNOWN
+        return unknown_sizes.arithmetic(operator, left, right) or UNKNOWN
     return apply(BINARY[operator], left, right)
 
 

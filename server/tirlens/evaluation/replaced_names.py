@@ -20,10 +20,10 @@ def replaced_names(function: ast.AST) -> frozenset[str]:
     ``mock.patch("package.run")`` and ``patch.object(module, "run")``, and the assignment of a mock
     (``module.run = MagicMock()``).
     """
-    return frozenset(name for node in walk(function) for name in _replaced(node))
+    return frozenset(name for node in walk(function) for name in _names_of(node))
 
 
-def _replaced(node: ast.AST) -> Iterator[str]:
+def _names_of(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Call) and _last_name(node.func) in _REPLACE:
         texts = [
             item.value

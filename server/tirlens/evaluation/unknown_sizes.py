@@ -83,7 +83,7 @@ class UnknownArgument(Unknown):
             return self.of.dimension(place if place < 0 else place - len(self.first))
         return self.dimensions.setdefault(place, UnknownSize())
 
-    def unpacked(self, rank: int) -> list[Value]:
+    def all_dimensions(self, rank: int) -> list[Value]:
         """All dimensions of an array that has `rank` of them."""
         array: UnknownArgument | None = self
         while array is not None:
@@ -138,7 +138,7 @@ def call(method: UnknownArgument, positional: list[Value]) -> Value:
     return UNKNOWN
 
 
-def computed(operator: type[ast.operator], left: Value, right: Value) -> UnknownSize | None:
+def arithmetic(operator: type[ast.operator], left: Value, right: Value) -> UnknownSize | None:
     """A number that is computed of others, of which one is not known; None of anything else."""
     sign = _SIGNS.get(operator)
     first, second = _number(left), _number(right)

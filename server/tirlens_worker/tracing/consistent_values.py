@@ -51,10 +51,10 @@ def consistent_attempts(
         if values in seen:
             continue
         seen.append(values)
-        yield attempt if values == attempt.values else _changed(attempt, values)
+        yield attempt if values == attempt.values else _with_values(attempt, values)
 
 
-def _changed(attempt: Attempt, values: Dict[str, str]) -> Attempt:
+def _with_values(attempt: Attempt, values: Dict[str, str]) -> Attempt:
     """`attempt` with other values, of which those that are no longer a model's are not its."""
     model = attempt.model
     if model is not None:

@@ -207,7 +207,7 @@ def _numbers(run: _Run, test: ast.expr) -> Iterator[int]:
 
 def _origins(run: _Run, node: ast.expr) -> FrozenSet[str]:
     found: Set[str] = set()
-    for name in _compiled(node).names:
+    for name in _code_of(node).names:
         found |= run.origins.get(name, frozenset())
     return frozenset(found)
 
@@ -224,7 +224,7 @@ def _holds(run: _Run, test: ast.expr) -> Optional[bool]:
 
 def _value(run: _Run, node: ast.expr) -> Optional[Tuple[Any]]:
     """The value of an expression; None if it is not known."""
-    code, names = _compiled(node)
+    code, names = _code_of(node)
     if code is None or any(name in run.origins and name not in run.names for name in names):
         return None
     try:
@@ -233,7 +233,7 @@ def _value(run: _Run, node: ast.expr) -> Optional[Tuple[Any]]:
         return None
 
 
-class _Compiled(NamedTuple):
+class _Code(NamedTuple):
     """The code of an expression, None if it may do more than compute, and its names."""
 
     code: Optional[CodeType]
@@ -241,13 +241,13 @@ class _Compiled(NamedTuple):
 
 
 @functools.lru_cache(maxsize=4096)
-def _compiled(node: ast.expr) -> _Compiled:
+def _code_of(node: ast.expr) -> _Code:
     parts = list(ast.walk(node))
     names = tuple({part.id for part in parts if isinstance(part, ast.Name)})
     if not all(map(_is_pure, parts)):
-        return _Compiled(None, names)
+        return _Code(None, names)
     code = compile(ast.Expression(node), "<condition>", "eval", dont_inherit=True)
-    return _Compiled(code, names)
+    return _Code(code, names)
 
 
 def _is_pure(node: ast.AST) -> bool:
