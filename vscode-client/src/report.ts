@@ -24,9 +24,10 @@ const SCRIPT = "report.js";
 const STYLE = "report.css";
 /**
  * VS Code looks four times a second whether a panel has the focus. What it finds about the click on
- * a line may arrive when the editor already has it, and then makes the panel the active one.
+ * a line may arrive when the editor already has it, on a busy machine seconds later, and then makes
+ * the panel the active one. Where the user has pressed in the panel since, that is wanted.
  */
-const LATE_FOCUS_MS = 500;
+const LATE_FOCUS_MS = 3000;
 /** How long after a change of the text the page says so. */
 const STALE_DELAY_MS = 300;
 
@@ -38,6 +39,7 @@ export class Reports implements Disposable {
   private comparison = "";
   private request = 0;
   private staleTimer: NodeJS.Timeout | undefined;
+  private lateFocus: Disposable | undefined;
   private readonly subscriptions: Disposable[];
 
   /** @param folder where the script of the page is */
@@ -174,6 +176,9 @@ export class Reports implements Disposable {
       case "ready":
         await this.fill();
         break;
+      case "pressed":
+        this.lateFocus?.dispose();
+        break;
       case "reveal":
         await this.reveal(message.line);
         break;
@@ -216,12 +221,14 @@ export class Reports implements Disposable {
     if (this.panel?.active) {
       await goTo(uri, at, column);
     }
+    this.lateFocus?.dispose();
     const late = this.panel?.onDidChangeViewState(({ webviewPanel }) => {
       if (webviewPanel.active) {
         late?.dispose();
         void goTo(uri, at, column);
       }
     });
+    this.lateFocus = late;
     setTimeout(() => {
       late?.dispose();
     }, LATE_FOCUS_MS);

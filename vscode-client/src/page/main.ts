@@ -226,6 +226,7 @@ if (embedded) {
 }
 window.addEventListener("pointerdown", () => {
   isPressed = true;
+  host.send({ type: "pressed" });
 });
 for (const end of ["pointerup", "pointercancel", "blur"]) {
   // The click follows in the same task.

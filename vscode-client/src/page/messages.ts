@@ -11,6 +11,7 @@ export type ToPage =
 /** What the page asks of the extension. */
 export type FromPage =
   | { type: "ready" }
+  | { type: "pressed" }
   | { type: "reveal"; line: number }
   | { type: "apply"; rule: string; line: number }
   | { type: "device"; id: string }
