@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -156,7 +157,7 @@ def _try(
 
 
 def _run_until_failure(session: pytest.Session, tests: Sequence[pytest.Item]) -> bool:
-    for test, following in zip(tests, (*tests[1:], None), strict=True):
+    for test, following in pairwise((*tests, None)):
         session.config.hook.pytest_runtest_protocol(item=test, nextitem=following)
         if session.testsfailed:
             return True
@@ -174,7 +175,7 @@ def _record(session: pytest.Session, tests: Sequence[pytest.Item], path: Path) -
     threading.setprofile(note)
     failed = 0
     with path.open("a") as file:
-        for test, following in zip(tests, (*tests[1:], None), strict=True):
+        for test, following in pairwise((*tests, None)):
             in_threads.clear()
             _forget_results()
             # The profiler of the standard library that is written in C: a callback in Python takes

@@ -96,6 +96,8 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "a trailing axis": lambda np: np.asarray(MATRIX)[..., None].shape,
     "a mask": lambda np: np.asarray(MATRIX)[np.asarray(MATRIX) > 1],
     "indices": lambda np: np.asarray(LIST)[np.asarray([[0, 3], [4, 4]])],
+    "as many indices": lambda np: np.asarray(LIST)[np.asarray([4, 3, 0, 1, 1])],
+    "kinds": lambda np: [np.asarray(one).dtype.kind for one in ([1, 2], [1, 0.5], [True])],
     "floats": lambda np: np.asarray(LIST) / 2 + np.ones(5),
     "division by zero": lambda np: np.asarray(LIST) // np.asarray([0, 1, 2, 0, 3]),
     "remainder of zero": lambda np: np.asarray(LIST) % 0,

@@ -1,0 +1,233 @@
+"""Single steps of counting, with what they should give beside the source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tirlens_counting.closed_forms import _count_remaining  # pyright: ignore[reportPrivateUsage]
+from tirlens_counting.digit_sums import DigitConstraint, digit_read
+from tirlens_counting.digit_variables import change_to_digits
+from tirlens_counting.domain import Domain
+from tirlens_counting.expressions import evaluate, is_integer, simplify
+from tirlens_counting.expressions.text import to_text
+from tirlens_counting.images import Image, Side, find_image
+from tirlens_counting.intervals import Interval, bounds
+from tirlens_counting.problem import make_problem
+from tirlens_counting.quasi_polynomials import sum_over_variable
+from tirlens_counting.range_simplification import simplify_in_ranges
+from tirlens_counting.solver import Solver, Sum
+from tirlens_counting.symbolic_counts import Points, count_symbolically
+from tirlens_counting.unit_images import count_units
+from tirlens_worker.facts import Expr
+
+YES, NO, OPEN = (1, 1), (0, 0), (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("a", "less", "at_most", "equal"),
+    [
+        ((0, 3), YES, YES, NO),
+        ((0, 4), OPEN, YES, OPEN),
+        ((4, 6), OPEN, OPEN, OPEN),
+        ((6, 9), NO, OPEN, OPEN),
+        ((7, 9), NO, NO, NO),
+    ],
+)
+def test_comparisons_with_4_to_6(
+    a: Interval, less: Interval, at_most: Interval, equal: Interval
+) -> None:
+    box = {"a": a, "b": (4, 6)}
+    assert bounds(("<", "a", "b"), box) == bounds((">", "b", "a"), box) == less
+    assert bounds(("<=", "a", "b"), box) == bounds((">=", "b", "a"), box) == at_most
+    assert bounds(("==", "a", "b"), box) == equal
+    assert bounds(("!=", "a", "b"), box) == (1 - equal[1], 1 - equal[0])
+
+
+@pytest.mark.parametrize(
+    ("expr", "read"),
+    [
+        ("a", ("a", 1, 0)),
+        (("//", "a", 4), ("a", 4, 0)),
+        (("%", "a", 4), ("a", 1, 4)),
+        (("%", ("//", "a", 4), 8), ("a", 4, 32)),
+        (("//", ("%", "a", 32), 8), ("a", 8, 32)),
+        (("//", ("%", "a", 30), 8), None),
+        (("//", "a", 0), None),
+        (("//", "a", "b"), None),
+        (("//", ("min", "a", 9), 4), None),
+        (("+", "a", 1), None),
+        (5, None),
+    ],
+)
+def test_the_digits_that_an_expression_selects(
+    expr: Expr, read: tuple[str, int, int] | None
+) -> None:
+    assert digit_read(expr) == read
+
+
+def test_a_division_by_zero_selects_no_digits() -> None:
+    whole: Expr = ("+", ("*", "a", 8), "b")
+    box = {"a": (0, 7), "b": (0, 7)}
+    exprs: list[Expr] = [("//", whole, 8), ("//", ("%", whole, 8), 0)]
+    change = change_to_digits(box, exprs)
+    assert change is None or ("//" in change.exprs[1] and change.exprs[1][2] == 0)
+
+
+@pytest.mark.parametrize(
+    ("op", "bits"),
+    [(">>", 0), (">>", 3), ("<<", 0), ("<<", 3), ("&", 1), ("&", 7), ("&", 6), ("&", 0)],
+)
+def test_shifts_and_masks_keep_their_values(op: str, bits: int) -> None:
+    short = simplify((op, "a", bits))
+    for a in range(-20, 21):
+        assert evaluate(short, {"a": a}) == evaluate((op, "a", bits), {"a": a})
+
+
+@pytest.mark.parametrize(
+    ("expr", "text"),
+    [
+        (("//", ("+", "n", 7), 8), "ceildiv(n, 8)"),
+        (("//", ("+", "n", "m", 7), 8), "ceildiv(n + m, 8)"),
+        (("//", ("+", "n", 8), 8), "(n + 8) // 8"),
+        (("//", ("+", "n", 9), 8), "(n + 9) // 8"),
+        (("//", "n", 1), "n // 1"),
+        (("//", "n", 8), "n // 8"),
+        (("+", "n", -3), "n - 3"),
+        (("+", "n", ("*", "m", -1)), "n - m"),
+        (("+", "n", ("*", "m", -2)), "n - m*2"),
+        (("*", ("+", "n", 1), 2), "(n + 1)*2"),
+        (("-", "n", ("-", "m", 1)), "n - (m - 1)"),
+    ],
+)
+def test_expressions_as_python(expr: Expr, text: str) -> None:
+    assert to_text(expr) == text
+
+
+BOX = {"a": (0, 8), "b": (8, 20)}
+
+
+@pytest.mark.parametrize(
+    ("expr", "short"),
+    [
+        (("min", "a", "b"), "a"),
+        (("max", "a", "b"), "b"),
+        (("min", "a", 7), ("min", "a", 7)),
+        (("min", "a", 8), "a"),
+        (("max", "a", 8), 8),
+        (("max", "a", 1), ("max", "a", 1)),
+        (("max", "a", 0), "a"),
+        (("min", "b", "a", ("+", "a", 1)), "a"),
+    ],
+)
+def test_extrema_that_the_ranges_decide(expr: Expr, short: Expr) -> None:
+    assert simplify_in_ranges(expr, BOX) == short
+
+
+def test_what_holds_of_an_inner_float_is_not_remembered() -> None:
+    assert not is_integer(("+", ("*", "inner", 2.0), 1))
+    assert is_integer(("+", ("*", "inner", 2), 1))
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [
+        ("+", ("*", "x", "x"), 1),
+        ("+", ("*", "x", "x", "x"), ("%", "x", 7)),
+        ("//", ("*", "x", "x"), 3),
+        ("//", ("min", "x", 50), 4),
+    ],
+)
+def test_long_sums_of_higher_degree(factor: Expr) -> None:
+    expected = sum(int(evaluate(factor, {"x": x})) for x in range(-50, 40_001))
+    assert sum_over_variable("x", -50, 40_000, [simplify(factor)]) == expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_empty"),
+    [
+        (("or", ("<", "a", 0), (">", "a", 9)), True),
+        (("or", ("<", "a", 1), (">", "a", 9)), False),
+        (("<", "a", 0), True),
+        (("<", "a", 1), False),
+    ],
+)
+def test_a_domain_whose_condition_holds_nowhere_is_empty(condition: Expr, is_empty: bool) -> None:
+    assert Domain({"a": (0, 5)}).under_condition(condition).empty == is_empty
+
+
+@pytest.mark.parametrize(
+    ("extent", "condition", "number"),
+    [("n", (">=", "i", 0), 45), (8, ("<", "i", 8), 28), (8, ("<=", "i", 7), 28)],
+)
+def test_a_condition_that_always_holds_is_left_out_of_a_formula(
+    extent: Expr, condition: Expr, number: int
+) -> None:
+    points = Points((("i", extent),), (condition,), ("i",))
+    assert eval(count_symbolically(points, ["n"]).text(["n"]), {"n": 10}) == number
+
+
+@pytest.mark.parametrize(
+    ("constant", "is_equality", "number"),
+    [(-9, False, 8), (-4, False, 4), (0, False, 0), (1, False, 0), (-3, True, 1), (1, True, 0)],
+)
+def test_points_of_a_digit_below_8(constant: int, is_equality: bool, number: int) -> None:
+    condition = DigitConstraint({"d": 1}, constant, is_equality)
+    assert _count_remaining([condition], {"d": (0, 7)}, [100]) == number
+
+
+@pytest.mark.parametrize(("constant", "is_equality", "number"), [(0, False, 0), (0, True, 1)])
+def test_points_of_a_digit_with_one_value(constant: int, is_equality: bool, number: int) -> None:
+    condition = DigitConstraint({"d": 1}, constant, is_equality)
+    assert _count_remaining([condition], {"d": (0, 0)}, [100]) == number
+
+
+def test_a_sum_is_exact_where_both_parts_are() -> None:
+    assert Sum(1, True) + Sum(2, True) == Sum(3, True)
+    assert Sum(1, True) + Sum(2, False) == Sum(1, False) + Sum(2, True) == Sum(3, False)
+
+
+@pytest.mark.parametrize(("factor", "distinct"), [(5, 20), (4, 17), (3, 14)])
+def test_positions_that_coincide_are_counted_once(factor: int, distinct: int) -> None:
+    """``factor * b + a`` for `a` up to 4 and `b` up to 3, twice, of which one dimension is made."""
+    position = ("+", ("*", "b", factor), "a")
+    points = make_problem({"a": (0, 4), "b": (0, 3)}, [])
+    image = find_image(points, [position, position], (64, 64), Solver())
+    assert image is not None and image.size == distinct
+
+
+SHAPE = (4, 6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "per_unit", "images", "units", "exact"),
+    [
+        ((12,), 4, [[np.array([0, 1, 2, 5])]], 2, True),
+        ((12,), 4, [[range(0, 12, 4)]], 3, True),
+        ((12,), 4, [[range(3, 5)]], 2, True),
+        ((32,), 4, [[range(0, 32, 8)]], 4, True),
+        ((12,), 1, [[range(3, 5)]], 2, True),
+        # Rows of 6 elements in units of 4: elements 0 and 1, and 15 to 17, in units 0, 3 and 4.
+        (SHAPE, 4, [[range(1), range(2)], [range(2, 3), range(3, 6)]], 3, False),
+        (SHAPE, 4, [[range(4), range(6)]], 6, True),
+        (SHAPE, 4, [[range(4), range(1)]], 4, True),
+        (SHAPE, 4, [], 0, True),
+    ],
+)
+def test_units_that_hold_positions(
+    shape: tuple[int, ...], per_unit: int, images: list[Sequence[Side]], units: int, exact: bool
+) -> None:
+    found = [Image(dict(enumerate(sides))) for sides in images]
+    assert count_units(found, shape, per_unit, Solver()) == (units, exact)
+
+
+def test_no_more_units_than_the_array_has() -> None:
+    images = [
+        Image({0: range(0, 4, 2), 1: range(6)}),
+        Image({0: range(1, 4), 1: range(0, 6, 2)}),
+        Image({0: range(4), 1: range(1, 6, 3)}),
+    ]
+    assert count_units(images, SHAPE, 4, Solver()) == (math.prod(SHAPE) // 4, False)
