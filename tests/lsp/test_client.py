@@ -57,6 +57,11 @@ def test_views_are_refreshed_for_clients_that_support_it(
         wanted = {"workspace/inlayHint/refresh": hints, "workspace/codeLens/refresh": lenses}
         assert asked == {method for method, can in wanted.items() if can}
         assert {"uri": uri} in client.sent("$/tirlens/changed")
+        client.requests.clear()
+        await client.command("tirlens.show", "off")
+        await client.settle()
+        asked = {method for method, _ in client.requests if "refresh" in method}
+        assert asked == {method for method, can in wanted.items() if can}
 
     run(scenario, capabilities=capable(**workspace))
 

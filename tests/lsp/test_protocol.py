@@ -363,6 +363,14 @@ def test_a_process_that_is_not_there_is_not_watched() -> None:
     assert not ended.wait(0.1)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="process ids")
+def test_a_process_that_has_ended_is_not_alive() -> None:
+    editor = subprocess.Popen([sys.executable, "-c", ""])
+    editor.wait()
+    assert not client_process._is_alive(editor.pid)  # pyright: ignore[reportPrivateUsage]
+    assert client_process._is_alive(os.getpid())  # pyright: ignore[reportPrivateUsage]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_process_of_another_user_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether it has ended is known without the permission to send it a signal."""

@@ -79,6 +79,20 @@ def test_the_breakdown_adds_up(facts: KernelFacts, device: str) -> None:
     assert report.time_s >= report.roofline_time_s * 0.99
 
 
+@pytest.mark.parametrize("device", ["h100-sxm", "a100-80-sxm", "mi300x", "x86-avx512"])
+@pytest.mark.parametrize("facts", [gemm(), scale()], ids=["gemm", "scale"])
+def test_the_time_is_the_same_without_the_breakdown(facts: KernelFacts, device: str) -> None:
+    whole, short = (analyze(facts, load(device), by_line=by_line) for by_line in (True, False))
+    assert whole.loops and not short.loops
+    assert short.status == whole.status
+    assert short.time_s == pytest.approx(whole.time_s) and short.bound == whole.bound
+
+
+def test_a_coalesced_access_moves_what_it_asks_for_and_says_nothing() -> None:
+    report = analyze(scale(), load("h100-sxm"))
+    assert all("coalescing" not in dict(entry.details) for _, entry in report.walk())
+
+
 def test_the_figures_of_a_gemm() -> None:
     report = analyze(gemm(), load("h100-sxm"))
     assert report.flop_by_class == {"tensor.float16": 2 * 4096**3}
