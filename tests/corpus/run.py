@@ -78,7 +78,7 @@ async def _one_file(
 ) -> dict[str, object]:
     text = path.read_text(encoding="utf-8", errors="replace")
     tally.files += 1
-    found = source.read(text)
+    found = source.read(text, path)
     if not found.kernels:
         return {"file": str(path), "found": 0}
     tally.files_with_kernels += 1

@@ -89,7 +89,7 @@ def _has_kernels(path: Path) -> bool:
     text = _text(path)
     if not _KERNEL_WORDS.search(text):
         return False
-    return any(not kernel.off for kernel in source.read(text).kernels)
+    return any(not kernel.off for kernel in source.read(text, path).kernels)
 
 
 def _text(path: Path) -> str:
@@ -108,7 +108,7 @@ async def _row(
 
     async def analyse(text: str) -> tuple[FileReport, SourceFile, float, float]:
         began = time.perf_counter()
-        found = _with_calls(searches, source.read(text), path)
+        found = _with_calls(searches, source.read(text, path), path)
         searched = time.perf_counter()
         request = pipeline.analysis_request(1, str(path), text, found, options)
         result = await client.analyze(request)

@@ -43,7 +43,7 @@ def _findings(path: Path, python: str | None) -> dict[str, Any]:
     problems = list(wrong)
     if path.is_file():
         file = read_file(path)
-        hint = source.read(file.text).framework_hint
+        hint = source.read(file.text, path).framework_hint
         if file.problem is not None:
             problems.append(f"{path}: {file.problem.message}")
     setting = python or project.python

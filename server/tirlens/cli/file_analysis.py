@@ -81,7 +81,9 @@ def trace_in(pool: WorkerPool, arguments: argparse.Namespace) -> list[Traced]:
         file.source.kernels or file.source.problems or file.result.problems for file in traced
     ):
         described = any(file.source.has_tensor_expressions for file in traced)
-        hint = f": {_NO_FUNCTION}" if described else ""
+        reasons = [file.source.looked_for for file in traced if file.source.looked_for]
+        reason = _NO_FUNCTION if described else next(iter(reasons), "")
+        hint = f": {reason}" if reason else ""
         raise UsageError(f"no kernels in {', '.join(arguments.files)}{hint}")
     if not any(selected_kernels(file.source, file.options) for file in traced):
         refuse_selection(arguments, traced)

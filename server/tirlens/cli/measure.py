@@ -100,7 +100,7 @@ class _File:
             self.failed = _print_failures(str(path), file, [file.problem])
             return
         text = file.text
-        found = source.read(text)
+        found = source.read(text, path)
         asked = pipeline.analysis_request(1, str(path.absolute()), text, found, options)
         if not asked.kernels:
             return

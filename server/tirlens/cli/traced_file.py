@@ -97,7 +97,7 @@ async def trace_file(
         result = Result(0, problems=(read.problem,))
         return Traced(str(path), "", SourceFile(), result, options)
     text = read.text
-    found = source.read(text)
+    found = source.read(text, project_of)
     if place is not None:
         found = await asyncio.to_thread(place.with_calls, found)
     elif not arguments.call:

@@ -26,7 +26,7 @@ def committed_digests(path: Path, times: Sequence[StoredTime]) -> Mapping[str, t
         return {}
     found: dict[str, tuple[str, ...]] = {}
     for text in _texts(path, since):
-        source = read(text)
+        source = read(text, path)
         digests = KernelDigests(source)
         for name in {entry.kernel for entry in times}:
             own = {kernel.span.line for kernel in source.kernels if kernel.name == name}

@@ -98,7 +98,7 @@ class BaselineAnalyses:
     ) -> Version | None:
         from tirlens import pipeline
 
-        reading = await read_text(baseline.text)
+        reading = await read_text(baseline.text, document.path)
         source = self._repositories.with_known_calls(document.path, reading.source)
         reading = replace(reading, source=source)
         own = await asyncio.to_thread(

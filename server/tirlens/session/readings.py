@@ -11,6 +11,8 @@ from tirlens.session.analysis import Reading
 from tirlens.session.events import EventSink, TextRead
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tirlens.session.document import Document
 
 _DEBOUNCE_S = 0.1
@@ -29,7 +31,7 @@ class Readings:
     def __init__(self, emit: EventSink) -> None:
         self._emit = emit
         self._readers: dict[Document, asyncio.Task[None]] = {}
-        self._in_progress: dict[str, asyncio.Task[Reading]] = {}
+        self._in_progress: dict[tuple[str, Path], asyncio.Task[Reading]] = {}
 
     def start_soon(self, document: Document) -> None:
         """Read `document` when the typing pauses."""
@@ -67,18 +69,19 @@ class Readings:
         await self.first(document)
         readings = (document.reading, document.analysis and document.analysis.reading)
         known = next((item for item in readings if item is not None and item.text == text), None)
-        reading = known or await self._read(text)
+        reading = known or await self._read(text, document.path)
         if document.text == text:
             # This reading serves the present text too.
             document.reading = reading
         return reading
 
-    async def _read(self, text: str) -> Reading:
+    async def _read(self, text: str, path: Path) -> Reading:
         """The reading of `text`, once for all who wait for it."""
-        task = self._in_progress.get(text)
+        key = text, path
+        task = self._in_progress.get(key)
         if task is None:
-            task = self._in_progress[text] = asyncio.ensure_future(read_text(text))
-            task.add_done_callback(lambda _: self._in_progress.pop(text))
+            task = self._in_progress[key] = asyncio.ensure_future(read_text(text, path))
+            task.add_done_callback(lambda _: self._in_progress.pop(key))
         return await asyncio.shield(task)
 
     def _start_reader(self, document: Document, delay_s: float) -> None:
@@ -99,7 +102,7 @@ class Readings:
                 return
             is_first = document.reading is None
             began = time.perf_counter()
-            reading = document.reading = await self._read(document.text)
+            reading = document.reading = await self._read(document.text, document.path)
             # A long text is read less often, so that reading does not fill the time between keys.
             delay_s = max(_DEBOUNCE_S, 3 * (time.perf_counter() - began))
             if is_first:
@@ -108,15 +111,15 @@ class Readings:
                 return  # At once: the first lenses wait for the end of this task.
 
 
-async def read_text(text: str) -> Reading:
-    """What a text says; it is read in a thread."""
+async def read_text(text: str, path: Path) -> Reading:
+    """What the text of the file `path` says; it is read in a thread."""
     from tirlens import source
 
     assert source
-    return await asyncio.to_thread(_read_now, text)
+    return await asyncio.to_thread(_read_now, text, path)
 
 
-def _read_now(text: str) -> Reading:
+def _read_now(text: str, path: Path) -> Reading:
     from tirlens import source
 
-    return Reading(text, tuple(split_lines(text)), source.read(text))
+    return Reading(text, tuple(split_lines(text)), source.read(text, path))

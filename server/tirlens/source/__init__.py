@@ -1,12 +1,14 @@
 """Static analysis of the text of a file: its kernels, directives, calls and their arguments.
 
-Nothing is executed or imported; only the standard library's `ast` is used.
+Nothing is executed or imported; only the standard library's `ast` is used. Of other files, the
+modules that hand on names of a framework are read.
 """
 
 from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from pathlib import Path
 
 from tirlens.source.assemble import Assembler
 from tirlens.source.builders import Builders
@@ -16,6 +18,7 @@ from tirlens.source.dependencies import Reach, statements
 from tirlens.source.directives import comments, directives, typechecks
 from tirlens.source.find import find
 from tirlens.source.literal_values import literal_values
+from tirlens.source.looked_for import looked_for
 from tirlens.source.module_names import names_of
 from tirlens.source.own_calls import OwnCalls
 from tirlens.source.parse import parse
@@ -32,14 +35,14 @@ __all__ = [
 ]
 
 
-def read(text: str) -> SourceFile:
+def read(text: str, path: Path | None = None) -> SourceFile:
     """The kernels of `text`, in order, with candidates for their arguments.
 
-    No text raises an error: a part that does not parse is a `SyntaxProblem`, and the kernels in the
-    rest are found.
+    The names that helper modules hand on are followed from its file `path`.  No text raises an
+    error: a part that does not parse is a `SyntaxProblem`, and the kernels in the rest are found.
     """
     parsed = parse(text)
-    names = names_of(parsed.tree)
+    names = names_of(parsed.tree, path)
     builders = Builders(names, parsed.nodes)
     found = find(parsed.tree, names, builders)
     notes = comments(parsed)
@@ -69,5 +72,6 @@ def read(text: str) -> SourceFile:
             isinstance(node, ast.Call) and builders.is_tensor_expression(node)
             for node in (parsed.nodes if builders.exist else ())
         ),
+        looked_for="" if kernels else looked_for(parsed.nodes, names),
         text=text,
     )

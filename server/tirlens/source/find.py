@@ -86,6 +86,12 @@ class _Finder:
         if "macro" in kinds:
             return []
         tuned = "autotune" in kinds
+        if not kinds and self._opens_kernel(node):
+            unknown = [item for item in node.decorator_list if self._names.is_unknown(item)]
+            if unknown:
+                # Whoever hands on ``T`` from a module that is not found, does so with decorators.
+                is_plain = any(last_name(item) == "prim_func" for item in unknown)
+                return [Found(node, "prim_func" if is_plain else "eager", (node,), scope)]
         if "specialized" in kinds:
             return [Found(node, "factory", (node,), scope)]
         inner = self.body(node.body, (*scope, node))
@@ -128,6 +134,12 @@ class _Finder:
             if isinstance(inner, ast.With)
             for item in inner.items
         )
+
+
+def last_name(decorator: ast.expr) -> str:
+    """``jit`` of ``tl.jit(out_idx=[1])``; empty for what is no name."""
+    node = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def is_helper_function(node: Definition) -> bool:

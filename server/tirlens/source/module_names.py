@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from tirlens.source.helper_modules import Meanings, used_as_decorators
 from tirlens.syntax_trees import FunctionNode, bound_names
 from tirlens_worker import framework_names
 
@@ -90,6 +93,13 @@ class Names:
         """Whether `path` is in an imported package that has nothing to do with TVM."""
         return self.framework is None and self._is_imported(path) and not self._is_on_tvm(path)
 
+    def is_unknown(self, decorator: ast.expr) -> bool:
+        """Whether a decorator is imported from a module whose text is not known."""
+        path = self.dotted_path(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        if path is None or path.split(".")[0] in sys.stdlib_module_names:
+            return False
+        return self._is_imported(path) and not _is_of_framework(path)
+
     def _is_imported(self, path: str) -> bool:
         return any(f"{path}.".startswith(f"{known}.") for known in self.aliases.values())
 
@@ -133,19 +143,37 @@ class Names:
         return "__import__('torch')"
 
 
-def names_of(tree: ast.Module) -> Names:
-    """The names of a file, from all of its imports and its top-level statements."""
+def names_of(tree: ast.Module, path: Path | None = None) -> Names:
+    """The names of a file, from all of its imports and its top-level statements.
+
+    Those that its helper modules hand on are followed from its `path`.
+    """
     aliases: dict[str, str] = {}
     for node in _imports(tree):
-        if isinstance(node, ast.Import):
-            for item in node.names:
-                aliases[item.asname or item.name.split(".")[0]] = (
-                    item.name if item.asname else item.name.split(".")[0]
-                )
-        elif node.module and not node.level:
-            for item in node.names:
-                aliases[item.asname or item.name] = f"{node.module}.{item.name}"
+        for name, path_of_name in _imported(node):
+            # The other import of a condition, or of a handler, stands for the same.
+            if not _is_of_framework(aliases.get(name)) or _is_of_framework(path_of_name):
+                aliases[name] = path_of_name
+    meanings = Meanings(tree, path)
+    for name in frozenset(used_as_decorators(tree)):
+        if not _is_of_framework(aliases.get(name)) and (found := meanings.of(name)) is not None:
+            aliases[name] = found
     return Names(aliases, frozenset(bound_names(tree.body)))
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    """The names that an import binds, with their dotted paths; none of a relative import."""
+    if isinstance(node, ast.Import):
+        for item in node.names:
+            head = item.name.split(".")[0]
+            yield item.asname or head, item.name if item.asname else head
+    elif node.module and not node.level:
+        for item in node.names:
+            yield item.asname or item.name, f"{node.module}.{item.name}"
+
+
+def _is_of_framework(path: str | None) -> bool:
+    return path is not None and path.split(".")[0] in framework_names.MODULES
 
 
 def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:

@@ -160,7 +160,8 @@ class SourceFile:
     the top level, none where a part of the text does not parse.  `hints` are the values that the
     text gives to names, see `tirlens.source.literal_values`.  `compile_targets` are the targets of
     its compilations, see `tirlens.source.compile_targets`.  `has_tensor_expressions`: it describes
-    tensors with ``te.compute``, of which functions may be made.
+    tensors with ``te.compute``, of which functions may be made.  `looked_for` is what a file that
+    uses a framework has not, where it has no kernel.
     """
 
     kernels: tuple[KernelSource, ...] = ()
@@ -174,4 +175,5 @@ class SourceFile:
     )
     compile_targets: tuple[Mapping[str, Any], ...] = ()
     has_tensor_expressions: bool = False
+    looked_for: str = ""
     text: str = field(default="", repr=False)
