@@ -77,6 +77,7 @@ def analyse(
     folders = load.search_folders(request.path, request.sys_path)
     with spans.recording(), user_imports.Importer(), Origins(document, folders) as origins:
         loaded = load.begin(document, request.sys_path)
+        loaded.handed_on = request.handed_on
         watch_built(loaded, request)
         while True:
             began_s, began_ns = time.monotonic(), time.time_ns()

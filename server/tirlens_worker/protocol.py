@@ -131,7 +131,8 @@ class Analyze:
 
     `leave_out` are the first and last lines of top-level statements that bind no names that these
     kernels use; they are neither parsed nor executed.  `compile_targets` are the targets of the
-    compilations in the whole text, as its literals; an empty one is not known.
+    compilations in the whole text, as its literals; an empty one is not known.  `handed_on` are the
+    dotted paths of the names of a framework that the text imports from modules of its project.
     """
 
     id: int
@@ -143,6 +144,7 @@ class Analyze:
     time_limit_s: float = 20.0
     leave_out: Tuple[Tuple[int, int], ...] = ()
     compile_targets: Tuple[Mapping[str, Any], ...] = ()
+    handed_on: Mapping[str, str] = field(default_factory=no_entries)
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ def analysis_request(
         target=target_of(choose_device(next(iter(kernels), None), None, options).device),
         time_limit_s=options.time_limit_s,
         compile_targets=source.compile_targets,
+        handed_on=source.handed_on,
     )
 
 

@@ -72,6 +72,7 @@ def read(text: str, path: Path | None = None) -> SourceFile:
             isinstance(node, ast.Call) and builders.is_tensor_expression(node)
             for node in (parsed.nodes if builders.exist else ())
         ),
+        handed_on=names.handed_on,
         looked_for="" if kernels else looked_for(parsed.nodes, names),
         text=text,
     )

@@ -6,8 +6,8 @@ import ast
 import re
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tirlens.source.helper_modules import Meanings, used_as_decorators
@@ -27,10 +27,12 @@ class Names:
 
     `aliases` maps each imported name to its dotted path.  `module_level` are the names that the
     module's own statements bind, and that an expression evaluated in the module may use.
+    `handed_on` are the aliases that other modules of the project give.
     """
 
     aliases: Mapping[str, str]
     module_level: frozenset[str]
+    handed_on: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def dotted_path(self, node: ast.AST) -> str | None:
         """The full dotted path of a name or attribute chain."""
@@ -155,10 +157,22 @@ def names_of(tree: ast.Module, path: Path | None = None) -> Names:
             if not _is_of_framework(aliases.get(name)) or _is_of_framework(path_of_name):
                 aliases[name] = path_of_name
     meanings = Meanings(tree, path)
-    for name in frozenset(used_as_decorators(tree)):
-        if not _is_of_framework(aliases.get(name)) and (found := meanings.of(name)) is not None:
-            aliases[name] = found
-    return Names(aliases, frozenset(bound_names(tree.body)))
+
+    def follow(names: Iterable[str]) -> dict[str, str]:
+        found = {
+            name: meanings.of(name) for name in names if not _is_of_framework(aliases.get(name))
+        }
+        return {name: meaning for name, meaning in found.items() if meaning is not None}
+
+    followed = follow(frozenset(used_as_decorators(tree)))
+    handed_on: dict[str, str] = {}
+    for node in _imports(tree) if followed else ():
+        names = {item.asname or item.name for item in node.names}
+        if not names.isdisjoint(followed):
+            # A helper that hands on the language hands on its package, too.
+            handed_on |= follow(names)
+    bound = frozenset(bound_names(tree.body))
+    return Names({**aliases, **followed, **handed_on}, bound, handed_on)
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:

@@ -161,7 +161,7 @@ class SourceFile:
     text gives to names, see `tirlens.source.literal_values`.  `compile_targets` are the targets of
     its compilations, see `tirlens.source.compile_targets`.  `has_tensor_expressions`: it describes
     tensors with ``te.compute``, of which functions may be made.  `looked_for` is what a file that
-    uses a framework has not, where it has no kernel.
+    uses a framework has not, where it has no kernel.  `handed_on` is as in `Analyze`.
     """
 
     kernels: tuple[KernelSource, ...] = ()
@@ -176,4 +176,5 @@ class SourceFile:
     compile_targets: tuple[Mapping[str, Any], ...] = ()
     has_tensor_expressions: bool = False
     looked_for: str = ""
+    handed_on: Mapping[str, str] = field(default_factory=dict[str, str])
     text: str = field(default="", repr=False)

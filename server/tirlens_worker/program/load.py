@@ -25,6 +25,7 @@ from . import (
     build_record,
     defined_values,
     execution,
+    handed_on,
     missing_packages,
     other_versions,
     user_imports,
@@ -46,7 +47,8 @@ _PRINTED = re.compile(r"#[ \t]*(?P<text>from tvm\.script import \w+ as (?P<name>
 class Loaded:
     """A module of which the first `executed` statements ran, with the failures of those.
 
-    `compile_targets` are the targets of the text's compilations, as in `Analyze`.
+    `compile_targets` are the targets of the text's compilations and `handed_on` its names of a
+    framework that helper modules import, as in `Analyze`.
     """
 
     def __init__(self, document: Document, module: ModuleType) -> None:
@@ -55,6 +57,7 @@ class Loaded:
         self.problems: List[Problem] = []
         self.executed = 0
         self.compile_targets: Sequence[Mapping[str, Any]] = ()
+        self.handed_on: Mapping[str, str] = {}
         self.record_of_builds = BuildRecord(document)
         self._failed_at: Dict[int, Tuple[int, Problem]] = {}
         self._failed: Dict[str, Problem] = {}
@@ -286,6 +289,7 @@ def run_statements(
             loaded.record(statement, error)
         elif namespace is loaded.namespace:
             loaded.store_replaced(statement)
+            handed_on.bind_missing(namespace, loaded.handed_on)
         for option in other_versions.unknown_options():
             loaded.note_option(statement, option)
         if len(sys.modules) < len(modules):
