@@ -109,13 +109,15 @@ class Meanings:
     def _of_decorator(self, node: ast.AST) -> str | None:
         """The decorator of a framework that a function or class applies to what it is given."""
         for inner in walk(node):
-            is_applied = isinstance(inner, ast.Call) and any(
+            path = None
+            if isinstance(inner, ast.Return):
+                path = self._path_of(inner.value)
+            elif isinstance(inner, ast.Call) and any(
                 isinstance(item, (ast.Name, ast.Attribute)) for item in inner.args
-            )
-            if is_applied or isinstance(inner, ast.Return):
-                path = self._path_of(inner.func if isinstance(inner, ast.Call) else inner.value)
-                if path is not None and makes_kernels(path):
-                    return path
+            ):
+                path = self._path_of(inner.func)
+            if path is not None and makes_kernels(path):
+                return path
         return None
 
     def _module(self, item: _Import) -> Meanings | None:
