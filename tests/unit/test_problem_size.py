@@ -121,3 +121,13 @@ def test_values_of_incomplete_calls_exclude_another_problem(
     calls = (_kernel(name, [f"{name}(8, 1024)"]) for name in ("fwd", "prepare"))
     found = with_one_problem([*calls, other])
     assert found[2].hints == {"batch": ("8",), "size": values}
+
+
+def test_the_only_call_gives_its_dynamic_sizes_to_the_others() -> None:
+    """A mask without a call of its own has the lengths of the kernel before it."""
+    call = CallCandidate("scores(8, 64)", "repository", _SPAN, bindings={"rows": 512, "heads": 4})
+    first = replace(_kernel("scores", []), candidates=(call,))
+    mask = replace(_kernel("mask", []), parameters=(), dimensions={"X": ("rows", "columns")})
+    found = with_one_problem([first, mask])
+    assert [kernel.hints.get("rows") for kernel in found] == [None, ("512",)]
+    assert found[0].candidates == (call,) and "heads" not in found[1].hints

@@ -17,7 +17,7 @@ import functools
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tirlens.source.source_file import KernelSource
 from tirlens_worker.protocol import CallCandidate
@@ -37,11 +37,12 @@ _MAX_PROBLEMS = 16
 class _Problem:
     """The arguments of a call by parameter, as text, without those of the kernel.
 
-    `sizes` are those that are numbers or arrays.
+    `sizes` are those that are numbers or arrays, `bindings` the sizes of dynamic dimensions.
     """
 
     arguments: Mapping[str, str]
     sizes: Mapping[str, str]
+    bindings: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def is_same(self, other: _Problem) -> bool:
         """Whether two calls have sizes in common, and all that they have in common are equal."""
@@ -54,13 +55,14 @@ def with_one_problem(kernels: Sequence[KernelSource]) -> list[KernelSource]:
 
     The problem is that of the most typical call of one kernel, the one of which most kernels have a
     call. Only calls in other files change places: what the file itself or the user says stays
-    first. A kernel without a call of this problem keeps its own.
+    first. A kernel without a call of this problem keeps its own. Where one kernel alone has a call,
+    it is the problem of those without any.
     """
     problems = [_problems_of(kernel) for kernel in kernels]
     distinct = {tuple(one[0].sizes.items()): one[0] for one in problems if one and one[0].sizes}
     typical = list(distinct.values())[:_MAX_PROBLEMS]
     counts = [_count(problems, problem) for problem in typical]
-    if max(counts, default=0) < 2:
+    if max(counts, default=0) < 2 and len(distinct) != 1:
         return list(kernels)
     chosen = typical[counts.index(max(counts))]
     return [
@@ -75,7 +77,12 @@ def _problems_of(kernel: KernelSource) -> list[_Problem]:
     """The problems of the calls that may come first: one if none of them is of another file."""
     found = list(itertools.takewhile(_is_of_repository, kernel.candidates))
     calls = found or kernel.candidates[:1]
-    return [_problem_of(kernel.name, kernel.parameters, call.expression) for call in calls]
+    return [
+        replace(
+            _problem_of(kernel.name, kernel.parameters, call.expression), bindings=call.bindings
+        )
+        for call in calls
+    ]
 
 
 def _is_of_repository(call: CallCandidate) -> bool:
@@ -108,6 +115,10 @@ def _with_values(kernel: KernelSource, problem: _Problem) -> KernelSource:
             own, value = hints.get(name, ()), problem.arguments[name]
             ordered = (value, *own) if value in own or not own else (*own, value)
             hints[name] = tuple(dict.fromkeys(ordered))
+    dimensions = {name for names in kernel.dimensions.values() for name in names}
+    for name, size in problem.bindings.items():
+        if name in dimensions and name not in kernel.parameters:
+            hints[name] = tuple(dict.fromkeys((*hints.get(name, ()), str(size))))
     return replace(kernel, hints=hints)
 
 
