@@ -170,3 +170,12 @@ def test_the_dimension_that_a_wrapper_adds() -> None:
     )
     (kernel,) = source.read(text + body).kernels
     assert kernel.hints["rows"] == ("1",)
+
+
+def test_the_place_of_what_a_wrapper_gives() -> None:
+    """The arguments that one incomplete call gives, with its line."""
+    body = "    tail = q.shape[-1] - d_v\n    gather(q.shape[1], d_v, tail, 8)(q)\n"
+    (kernel,) = source.read(KERNEL + body).kernels
+    places = {one.name: (one.text, one.span.line) for one in kernel.known}
+    line = KERNEL.count("\n") + 2
+    assert places == {"dim": ("512", line), "topk": ("8", line)}

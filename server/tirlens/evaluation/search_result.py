@@ -31,6 +31,15 @@ class RepositoryCall:
 
 
 @dataclass(frozen=True)
+class KnownValue:
+    """The value of a parameter, as an expression, and the place of the call that gives it."""
+
+    name: str
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True)
 class Target:
     """The function whose calls are searched for.
 
@@ -60,6 +69,8 @@ class Search:
         The number of calls without a value for each parameter.
     relations
         Conditions on parameters without a value, in Python: ``topk % block == 0``.
+    known
+        What one call gives to parameters that does not give a value to all of them.
     files
         The files that were read for it.
     data_files
@@ -70,5 +81,6 @@ class Search:
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     missing: Mapping[str, int] = field(default_factory=dict[str, int])
     relations: tuple[str, ...] = ()
+    known: tuple[KnownValue, ...] = ()
     files: frozenset[str] = frozenset()
     data_files: Mapping[str, int] = field(default_factory=dict[str, int])

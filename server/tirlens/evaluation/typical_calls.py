@@ -17,7 +17,7 @@ from tirlens.evaluation.dynamic_sizes import (
 )
 from tirlens.evaluation.operations import UnknownValueError
 from tirlens.evaluation.rendering import Renderer
-from tirlens.evaluation.search_result import RepositoryCall, Search
+from tirlens.evaluation.search_result import KnownValue, RepositoryCall, Search
 from tirlens.evaluation.tensor_shapes import Tensor
 from tirlens.evaluation.values import KINDS, GoalCall, Value
 from tirlens.syntax_trees import FunctionNode
@@ -87,8 +87,9 @@ def typical_calls(
         if one
     }
     relations = () if fullest is None else fullest[1].relations
+    known = () if fullest is None else _known_values(fullest[1], together)
     missing = Counter(name for _, call in found for name in call.missing)
-    return Search(tuple(calls.values())[:_MAX_CALLS], hints, missing, relations)
+    return Search(tuple(calls.values())[:_MAX_CALLS], hints, missing, relations, known)
 
 
 def _span(call: GoalCall) -> Span:
@@ -103,6 +104,14 @@ def _span(call: GoalCall) -> Span:
         node.end_col_offset or node.col_offset,
         call.site.path,
     )
+
+
+def _known_values(call: GoalCall, texts: Mapping[str, str]) -> tuple[KnownValue, ...]:
+    """The values of a call with its place; none if that is not known."""
+    if call.site is None:
+        return ()
+    span = _span(call)
+    return tuple(KnownValue(name, text, span) for name, text in texts.items())
 
 
 def _first(text: str | None, texts: Sequence[str]) -> tuple[str, ...]:

@@ -190,8 +190,30 @@ def assumptions(report: KernelReport) -> str:
     items.append(prose(f"{report.framework} {report.framework_version}"))
     made = f"For {', '.join(items)}."
     guessed = ", ".join(map(code, sizes.assumption_texts(report)))
-    parts = (made, f"{terms.term('Assumed')}: {guessed}." if guessed else "", _model(report))
+    parts = (
+        made,
+        _known_arguments(report),
+        f"{terms.term('Assumed')}: {guessed}." if guessed else "",
+        _model(report),
+    )
     return " ".join(part for part in parts if part)
+
+
+def _known_arguments(report: KernelReport) -> str:
+    """What the text gives of an assumed call, with links to the lines that give it."""
+    by_place: dict[Span, list[str]] = {}
+    for text, span in sizes.known_texts(report):
+        by_place.setdefault(span, []).append(code(text))
+    items = [f"{', '.join(texts)} ({_link(span)})" for span, texts in by_place.items()]
+    return f"Known from the text: {', '.join(items)}." if items else ""
+
+
+def _link(site: Span) -> str:
+    """A place, with a link where it is in another file."""
+    if site.file is None:
+        return prose(tables.place(site))
+    uri = Path(site.file).absolute().as_uri()
+    return f"[{prose(tables.place(site))}]({uri}#L{site.line})"
 
 
 def _model(report: KernelReport) -> str:
@@ -237,9 +259,7 @@ def _call_source(report: KernelReport) -> str:
     site = report.call_site
     if site is None or site.file is None:
         return terms.call_source(report.call_source)
-    uri = Path(site.file).absolute().as_uri()
-    link = f"[{prose(tables.place(site))}]({uri}#L{site.line})"
-    return f"{terms.call_source(report.call_source)} {link}{tables.launches(report)}"
+    return f"{terms.call_source(report.call_source)} {_link(site)}{tables.launches(report)}"
 
 
 def _sites(cost: BreakdownEntry, cells: CellPlaces) -> str:

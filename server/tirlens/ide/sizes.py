@@ -11,6 +11,7 @@ from tirlens.language_models import load
 
 if TYPE_CHECKING:
     from tirlens.model.report import ArrayShape, KernelReport
+    from tirlens_worker.facts import Span
 
 # More sizes than this are too many to read: the shape of the largest array is displayed instead.
 _MOST_SIZES = 6
@@ -47,6 +48,11 @@ def size(report: KernelReport) -> str:
 def assumption_texts(report: KernelReport) -> list[str]:
     """The assumed values, each with its name: ``M=4096?``."""
     return [labels.ascii_(f"{name}={text}?") for name, text in report.assumed.items()]
+
+
+def known_texts(report: KernelReport) -> list[tuple[str, Span]]:
+    """The values of an assumed call that the text gives, each with its place: ``dim=512``."""
+    return [(labels.ascii_(f"{one.name}={one.text}"), one.span) for one in report.known]
 
 
 def model_text(report: KernelReport) -> str:

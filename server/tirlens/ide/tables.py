@@ -80,6 +80,7 @@ def particulars(kernel: KernelReport) -> list[tuple[str, str]]:
     """The figures of a kernel that are not in its lens, with their names."""
     found = {
         "call": f"{call_text.readable(kernel.call)} ({call_source(kernel)})" if kernel.call else "",
+        "known": ", ".join(f"{text} ({place(at)})" for text, at in sizes.known_texts(kernel)),
         "assumed": ", ".join(sizes.assumption_texts(kernel)),
         "model": f"{', '.join(kernel.model.values)} {sizes.model_text(kernel)}"
         if kernel.model is not None

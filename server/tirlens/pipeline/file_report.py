@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tirlens.budget import NO_BUDGET, Budget
+from tirlens.evaluation.search_result import KnownValue
 from tirlens.hardware import Device
 from tirlens.ide.notebook_file import NotebookFile
 from tirlens.model.report import CaveatNote, KernelReport
@@ -105,15 +106,21 @@ def file_report(
             for candidate in _candidates(kernel, facts, options):
                 bindings = {**candidate.bindings, **options.bindings_for(kernel)}
                 report = cache.report(path, facts, choice.device, bindings, advice)
+                known = _known_arguments(kernel, report)
+                given = {one.name for one in known}
                 report = replace(
                     report,
                     device_source=choice.source,
                     math_fidelity_source=choice.fidelity_source if report.math_fidelity else "",
                     budget=budget,
                     call_site=_call_site(candidate),
+                    known=known,
                     launches=candidate.launches,
                     sizes=sizes_of(kernel, report),
-                    assumed={**report.assumed, **_unknown_sizes(candidate)},
+                    assumed={
+                        **{n: text for n, text in report.assumed.items() if n not in given},
+                        **_unknown_sizes(candidate),
+                    },
                     caveats=(
                         *report.caveats,
                         *_data_caveats(candidate, facts.span),
@@ -190,6 +197,12 @@ def _candidates(
     elif found:
         found = list({tuple(sorted(one.bindings.items())): one for one in reversed(found)}.values())
     return found or [CallCandidate(facts.call, facts.call_source)]
+
+
+def _known_arguments(kernel: KernelSource | None, report: KernelReport) -> tuple[KnownValue, ...]:
+    """The arguments of an assumed call that are as a call in the text gives them."""
+    given = () if kernel is None else kernel.known
+    return tuple(one for one in given if report.assumed.get(one.name) == one.text)
 
 
 def _unknown_sizes(candidate: CallCandidate) -> Mapping[str, str]:

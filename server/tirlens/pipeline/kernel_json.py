@@ -42,6 +42,10 @@ KERNEL_KEYS: Mapping[str, str] = {
         "the arguments and sizes that nothing gives, with the values that are assumed: "
         '`{"N": 4096, "dtype": "float16"}`'
     ),
+    "known": (
+        "the arguments of an assumed call that the text gives where it does not give all of them: "
+        "`value` and `place` (`FILE:LINE`) by name"
+    ),
     "model": (
         "the [language model](arguments.md#language-models) that gives some of the arguments and "
         "sizes: `id`, `name`, `source` (the address of its configuration), `sizes` by name, and "
@@ -127,6 +131,13 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
         "launches": kernel.launches,
         "bindings": dict(kernel.bindings),
         "assumed": {name: _value(text) for name, text in kernel.assumed.items()},
+        "known": {
+            one.name: {
+                "value": _value(one.text),
+                "place": f"{one.span.file or path}:{one.span.line}",
+            }
+            for one in kernel.known
+        },
         "model": _model_json(kernel),
         "sizes": dict(kernel.sizes),
         "arrays": [asdict(array) for array in kernel.arrays],

@@ -69,6 +69,11 @@ def _with_calls(kernel: KernelSource, search: Search, root: Path) -> KernelSourc
         candidates=(*calls, *_own(kernel)),
         hints={**search.values, **kernel.hints},
         relations=kernel.relations or search.relations,
+        known=kernel.known
+        or tuple(
+            replace(one, span=replace(one.span, file=str(root / (one.span.file or ""))))
+            for one in search.known
+        ),
     )
 
 
@@ -91,12 +96,13 @@ def merge_calls(source: SourceFile, found: SourceFile) -> SourceFile:
             [item for item in kernel.candidates if item.source == "repository"],
             kernel.hints,
             kernel.relations,
+            kernel.known,
         )
         for kernel in found.kernels
     }
     kernels: list[KernelSource] = []
     for kernel in source.kernels:
-        repository_calls, hints, relations = calls.get(kernel.name, ([], {}, ()))
+        repository_calls, hints, relations, known = calls.get(kernel.name, ([], {}, (), ()))
         if _takes_calls(kernel) and (repository_calls or hints):
             kernels.append(
                 replace(
@@ -104,6 +110,7 @@ def merge_calls(source: SourceFile, found: SourceFile) -> SourceFile:
                     candidates=(*repository_calls, *_own(kernel)),
                     hints={**hints, **kernel.hints},
                     relations=kernel.relations or relations,
+                    known=kernel.known or known,
                 )
             )
         else:

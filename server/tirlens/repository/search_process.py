@@ -11,12 +11,12 @@ import os
 import re
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from tirlens import own_process
 from tirlens.collector import scan_new_objects_only
-from tirlens.evaluation.search_result import Search
 from tirlens.file_reader import read_text
 from tirlens.repository.repository import Repository
 from tirlens.repository.search_messages import (
@@ -82,7 +82,7 @@ class SearchServer:
         found = repository.search(request.targets)
         return SearchAnswer(
             tuple(
-                Found(target, Search(search.calls, search.values, search.missing, search.relations))
+                Found(target, replace(search, files=frozenset(), data_files={}))
                 for target, search in found.items()
             ),
             is_concerned=repository.depends_on(request.targets, frozenset(request.changed)),

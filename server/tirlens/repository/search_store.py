@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tirlens import evaluation
-from tirlens.evaluation.search_result import RepositoryCall, Search, Target
+from tirlens.evaluation.search_result import KnownValue, RepositoryCall, Search, Target
 from tirlens.repository.word_index import WordIndex
 from tirlens.version import __version__
 from tirlens_worker.facts import Span
@@ -77,6 +77,7 @@ class SearchStore:
             "calls": [asdict(call) for call in search.calls],
             "values": dict(search.values),
             "relations": list(search.relations),
+            "known": [asdict(value) for value in search.known],
             "missing": dict(search.missing),
             "files": sorted(search.files),
             "data_files": dict(search.data_files),
@@ -106,6 +107,9 @@ def _search(values: Mapping[str, Any]) -> Search:
         {name: tuple(texts) for name, texts in values["values"].items()},
         dict(values["missing"]),
         tuple(values["relations"]),
+        tuple(
+            KnownValue(item["name"], item["text"], Span(**item["span"])) for item in values["known"]
+        ),
         frozenset(values["files"]),
         dict(values["data_files"]),
     )

@@ -145,6 +145,7 @@ class Assembler:
             candidates=candidates,
             hints=self._calls.hints(found),
             relations=self._calls.relations(found),
+            known=self._calls.known_values(found),
             directives=tuple(item for _, item in sorted(attached.directives, key=_rank)),
             local_to=local,
             prelude=tuple(map(self._text.span, prelude(found))) if local else (),

@@ -12,7 +12,7 @@ from tirlens.evaluation.evaluator import Evaluator
 from tirlens.evaluation.modules import Modules
 from tirlens.evaluation.rendering import Renderer
 from tirlens.evaluation.roots import run_programs
-from tirlens.evaluation.search_result import Search
+from tirlens.evaluation.search_result import KnownValue, Search
 from tirlens.evaluation.typical_calls import typical_calls
 from tirlens.evaluation.values import Goal, GoalCall, ModuleScope
 from tirlens.source.find import Found
@@ -96,6 +96,13 @@ class OwnCalls:
         """What a call with unknown arguments says of them, for a kernel without other calls."""
         search = self.search(found)
         return () if search.calls else search.relations
+
+    def known_values(self, found: Found) -> tuple[KnownValue, ...]:
+        """What a call with unknown arguments gives, for a kernel without other calls."""
+        search = self.search(found)
+        if search.calls:
+            return ()
+        return tuple(replace(one, span=self._in_text(one.span)) for one in search.known)
 
     def search(self, found: Found) -> Search:
         """The calls of a kernel, or of the function around it, and the values they give."""

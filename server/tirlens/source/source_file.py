@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tirlens.budget import NO_BUDGET, Budget
+from tirlens.evaluation.search_result import KnownValue
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import CallCandidate
 
@@ -53,8 +54,9 @@ class KernelSource:
     arrays depend, with their defaults, and `dimensions` the names of the dimensions of arrays.
     `hints` are values that incomplete calls in the file and its repository give to parameters, as
     expressions, and `relations` conditions on parameters, in Python, that one of these calls
-    satisfies.  `local_to`, `prelude`
-    and `definition` are as in `KernelRequest`.  `alternatives` are the inner functions of a factory
+    satisfies.  `known` are the values that such a call gives together, with its place.
+    `local_to`, `prelude` and `definition` are as in `KernelRequest`.  `alternatives` are the inner
+    functions of a factory
     that has several: each call returns some of them.  Only the execution shows whether a statement
     yields a kernel that is not `is_certain`.
     """
@@ -76,6 +78,7 @@ class KernelSource:
     definition: Span | None = None
     hints: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     relations: tuple[str, ...] = ()
+    known: tuple[KnownValue, ...] = ()
     is_certain: bool = True
     alternatives: tuple[Alternative, ...] = ()
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from support.kernels import gemm
+from tirlens.evaluation.search_result import KnownValue
 from tirlens.hardware import load
 from tirlens.ide import hovers
 from tirlens.model import analyze
@@ -23,6 +24,19 @@ def test_the_band_says_what_makes_it_wide() -> None:
     assert "/#band) | 1 us to 2 us: re-reads 22%, rate 11% |" in hovers.kernel(report)
     assert "/#band) | 1 us to 2 us |" in hovers.kernel(replace(report, uncertainty={}))
     assert "/#band)" not in hovers.kernel(replace(report, time_band_s=None))
+
+
+def test_what_the_text_gives_of_an_assumed_call_is_apart_from_what_is_assumed() -> None:
+    known = (
+        KnownValue("dim", "512", Span(26, 4, 26, 9)),
+        KnownValue("tail", "64", Span(26, 4, 26, 9)),
+        KnownValue("topk", "2048", Span(9, 0, 9, 4, "/repository/model.py")),
+    )
+    report = replace(analyze(gemm(), load("h200")), known=known, assumed={"heads": "128"})
+    found = hovers.assumptions(report)
+    assert "Known from the text: `dim=512`, `tail=64` (26), `topk=2048` " in found
+    assert "([model.py:9](file:///repository/model.py#L9))" in found
+    assert "`heads=128?`" in found and "dim=512?" not in found
 
 
 CALL = Span(7, 4, 7, 20)

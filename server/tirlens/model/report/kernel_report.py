@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tirlens.budget import NO_BUDGET, Budget
+from tirlens.evaluation.search_result import KnownValue
 from tirlens_worker.facts import Built, LoweredLaunch, ModelSizes, Span
 
 from ..operations import Operations, integer_flop
@@ -281,7 +282,8 @@ class KernelReport(Launch, MemoryTraffic, Rates, Work, Timing, Identity):
     without a time has its counts, and `message` has the reason; a kernel with any other status but
     ``ok`` has no numbers.  `device_source` says who chose the device (``directive``, ``project``,
     ``option``, ``target``, ``schedule``, ``instructions``, ``machine``, ``default``).  `call_site`
-    is the place of the call in another file, `launches` how often a captured call was launched.
+    is the place of the call in another file, `known` are the arguments of an assumed call that the
+    text gives, which `assumed` does not have, `launches` how often a captured call was launched.
     `math_fidelity` is that of the matrix products on a device that has several, and
     `math_fidelity_source` who chose it (``directive``, ``project``, ``option``, ``default``: the
     vendor's library, by the types of the operands); None and empty for other kernels and devices.
@@ -303,6 +305,7 @@ class KernelReport(Launch, MemoryTraffic, Rates, Work, Timing, Identity):
     sequence: tuple[SequenceLaunch, ...] = ()
     advice: tuple[Advice, ...] = ()
     call_site: Span | None = None
+    known: tuple[KnownValue, ...] = ()
     launches: int | None = None
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     device_source: str = ""
