@@ -46,6 +46,12 @@ def tilelang_python() -> Path:
     return environments.environment("tilelang-0.1.15")
 
 
+@pytest.fixture(scope="session")
+def cuda_python() -> Path:
+    """A Python whose environment has nvcc and nvdisasm, and no framework."""
+    return environments.environment("nvidia_cuda_nvcc-13.5.37")
+
+
 @pytest.fixture(scope="session", params=["tvm-0.26.0", "tvm-0.27.0.post1"])
 def each_tvm_python(request: pytest.FixtureRequest) -> Path:
     """Each supported apache-tvm in turn."""

@@ -52,6 +52,8 @@ class Instruction:
         Its two words; None in a listing without ``-hex``.
     source
         The line it was compiled from; None in a listing without ``-g``.
+    callers
+        The lines at which the source line was inlined, from the inside out; empty without ``-gi``.
     opcode
         What is known of `name`; None of an opcode that `opcodes.OPCODES` does not have.
     registers
@@ -70,6 +72,7 @@ class Instruction:
     operands: tuple[Operand, ...]
     encoding: Encoding | None
     source: SourceLine | None
+    callers: tuple[SourceLine, ...]
     opcode: Opcode | None
     registers: RegisterUse | None
     memory: tuple[MemoryAccess, ...]

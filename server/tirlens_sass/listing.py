@@ -1,4 +1,4 @@
-"""Reads what ``nvdisasm -c -g -hex`` prints of a cubin."""
+"""Reads what ``nvdisasm -c -g -hex`` prints of a cubin; with ``-gi`` also the callers of lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SECTION = re.compile(r"\s*\.section\s+(\S+?),")
 _ENTRY = re.compile(r'\s*\.other\s+(\S+?),@"STO_CUDA_ENTRY')
 _FUNCTION = re.compile(r"\s*\.type\s+(\S+?),@function")
 _LABEL = re.compile(r"\s*([\w.$]+):\s*$")
-_LINE = re.compile(r'\s*//## File "(.*)", line (\d+)')
+_LINE = re.compile(r'\s*//## File "([^"]*)", line (\d+)(?P<inlined> inlined at)?')
 _INSTRUCTION = re.compile(
     r"\s*/\*(?P<address>[0-9a-f]{4,})\*/\s+(?:@(?P<negated>!?)(?P<guard>U?P)(?P<number>\d|T)\s+)?"
     r"(?P<opcode>[A-Z][\w.]*)(?P<operands>[^;]*);(?:\s*/\* 0x(?P<low>[0-9a-f]{16}) \*/)?"
@@ -128,7 +128,7 @@ class _Open:
 
     name: str
     section: str
-    found: list[tuple[re.Match[str], SourceLine | None]]
+    found: list[tuple[re.Match[str], tuple[SourceLine, ...]]]
     high: dict[int, int]
     labels: dict[str, int]
 
@@ -141,7 +141,9 @@ class _Reader:
         self._entries: set[str] = set()
         self._names: set[str] = set()
         self._section = ""
-        self._line: SourceLine | None = None
+        # The line of what follows, then the lines of its callers; whether another caller follows.
+        self._lines: tuple[SourceLine, ...] = ()
+        self._has_caller = False
         self._open: list[_Open] = []
 
     def read_line(self, line: str) -> None:
@@ -152,11 +154,11 @@ class _Reader:
             if current is not None and current.found:
                 current.high[len(current.found) - 1] = int(match[1], 16)
         elif match := _LINE.match(line):
-            self._line = SourceLine(match[1], int(match[2]))
+            self._add_line(SourceLine(match[1], int(match[2])), bool(match["inlined"]))
         elif match := _LABEL.match(line):
             self._add_label(match[1])
         elif match := _SECTION.match(line):
-            self._section, self._line = match[1], None
+            self._section, self._lines = match[1], ()
         elif match := _ENTRY.match(line):
             self._entries.add(match[1])
         elif match := _FUNCTION.match(line):
@@ -164,19 +166,23 @@ class _Reader:
         elif match := _TARGET.match(line):
             self.architecture = match[1]
 
+    def _add_line(self, line: SourceLine, is_inlined: bool) -> None:
+        self._lines = (*self._lines, line) if self._has_caller else (line,)
+        self._has_caller = is_inlined
+
     def _add_label(self, label: str) -> None:
         if not self._section.startswith(_TEXT):
             return
         if label in self._names:
             self._open.append(_Open(label, self._section, [], {}, {}))
-            self._line = None
+            self._lines = ()
         if self._open and self._open[-1].section == self._section:
             self._open[-1].labels[label] = len(self._open[-1].found)
 
     def _add(self, match: re.Match[str]) -> None:
         if not self._open or self._open[-1].section != self._section:
             raise ListingError(f"an instruction is in no function: {match[0].strip()}")
-        self._open[-1].found.append((match, self._line))
+        self._open[-1].found.append((match, self._lines))
 
     def functions(self) -> list[Function]:
         return [
@@ -185,8 +191,8 @@ class _Reader:
                 is_kernel=one.name in self._entries,
                 kernel=one.section.removeprefix(_TEXT),
                 instructions=tuple(
-                    _instruction(match, line, one.high.get(index))
-                    for index, (match, line) in enumerate(one.found)
+                    _instruction(match, lines, one.high.get(index))
+                    for index, (match, lines) in enumerate(one.found)
                 ),
                 labels=one.labels,
             )
@@ -195,7 +201,9 @@ class _Reader:
         ]
 
 
-def _instruction(match: re.Match[str], line: SourceLine | None, high: int | None) -> Instruction:
+def _instruction(
+    match: re.Match[str], lines: tuple[SourceLine, ...], high: int | None
+) -> Instruction:
     name, *modifiers = match["opcode"].split(".")
     guard = None
     if match["guard"]:
@@ -217,7 +225,8 @@ def _instruction(match: re.Match[str], line: SourceLine | None, high: int | None
         guard=guard,
         operands=found,
         encoding=encoding,
-        source=line,
+        source=lines[0] if lines else None,
+        callers=lines[1:],
         opcode=known,
         registers=registers.use(name, modifiers, found, read, encoding) if known else None,
         memory=memory.accesses(name, modifiers),

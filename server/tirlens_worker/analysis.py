@@ -19,7 +19,7 @@ from .program.document import Document
 from .program.file_dependencies import Origins
 from .program.import_state import ImportState
 from .program.load import Loaded
-from .protocol import Analyze, GeneratedCode, KernelRequest, Lowering, Problem
+from .protocol import Analyze, Compiler, GeneratedCode, KernelRequest, Lowering, Problem
 from .tracing.assumed_sizes import assumed_sizes
 from .tracing.assumed_trips import AssumedLoop, assumed_trips
 from .tracing.evaluate import Traced
@@ -106,7 +106,7 @@ def analyse(
             send(BEGIN, b"%d" % index)
             send(LINE, b"%d" % kernel.span.line)
             patches.install(request.target)
-            _send_kernel(loaded, tracer, kernel, send)
+            _send_kernel(loaded, tracer, kernel, request.compiler, send)
             send(END, b"%d" % index)
         _send_files((path for path in origins.files() if path not in known), send)
     send(DONE, b"")
@@ -123,7 +123,9 @@ def _send_files(paths: Iterable[str], send: Send) -> None:
         send(FILE, codec.dumps(path))
 
 
-def _send_kernel(loaded: Loaded, tracer: Tracer, request: KernelRequest, send: Send) -> None:
+def _send_kernel(
+    loaded: Loaded, tracer: Tracer, request: KernelRequest, compiler: Compiler, send: Send
+) -> None:
     try:
         outcome = tracer.trace(request)
     except BaseException as error:
@@ -132,7 +134,7 @@ def _send_kernel(loaded: Loaded, tracer: Tracer, request: KernelRequest, send: S
     for traced in outcome.traced:
         try:
             if request.emit:
-                send(GENERATED, codec.dumps(_generated_code(loaded, request, traced)))
+                send(GENERATED, codec.dumps(_generated_code(loaded, request, traced, compiler)))
             elif request.lower_to:
                 send(LOWERED, codec.dumps(_lowering(request, traced)))
             else:
@@ -242,11 +244,13 @@ def _lowering(request: KernelRequest, traced: Traced) -> Lowering:
         return replace(outcome, error=str(error))
 
 
-def _generated_code(loaded: Loaded, request: KernelRequest, traced: Traced) -> GeneratedCode:
+def _generated_code(
+    loaded: Loaded, request: KernelRequest, traced: Traced, compiler: Compiler
+) -> GeneratedCode:
     from .frameworks.extract import framework_of, name_of
     from .frameworks.lowering.generate import generate
     from .frameworks.lowering.lower import LoweringError
-    from .frameworks.lowering.resources import add_resources
+    from .frameworks.lowering.machine_code import SASS, add_machine_code
 
     arch = str(request.lower_to.get("arch", ""))
     name, framework = name_of(traced.function, request.name), framework_of(traced.function)
@@ -257,7 +261,8 @@ def _generated_code(loaded: Loaded, request: KernelRequest, traced: Traced) -> G
         )
     except LoweringError as error:
         return replace(outcome, error=str(error))
-    return add_resources(replace(outcome, texts=tuple(texts)), framework)
+    outcome = replace(outcome, texts=tuple(texts))
+    return add_machine_code(outcome, framework, compiler, SASS in request.emit)
 
 
 def _syntax_problem(request: Analyze, error: Exception) -> Problem:

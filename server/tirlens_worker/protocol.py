@@ -104,7 +104,7 @@ class KernelRequest:
 
     With `lower_to`, a target (``{"kind": "cuda", "arch": "sm_90"}``), the kernels are lowered for
     it, and the answer has a `Lowering` instead of facts; with `emit` as well, languages of
-    generated code (``cuda``, ``tir``), it has a `GeneratedCode`.
+    generated code (``cuda``, ``tir``, ``sass``), it has a `GeneratedCode`.
     """
 
     name: str
@@ -126,6 +126,16 @@ class KernelRequest:
 
 
 @dataclass(frozen=True)
+class Compiler:
+    """The paths of nvcc and nvdisasm, empty if missing, and the folder in which what they make of
+    a source is stored."""
+
+    nvcc: str = ""
+    nvdisasm: str = ""
+    store: str = ""
+
+
+@dataclass(frozen=True)
 class Analyze:
     """A request for the facts of kernels of a text.
 
@@ -133,6 +143,7 @@ class Analyze:
     kernels use; they are neither parsed nor executed.  `compile_targets` are the targets of the
     compilations in the whole text, as its literals; an empty one is not known.  `handed_on` are the
     dotted paths of the names of a framework that the text imports from modules of its project.
+    Generated source is compiled by `compiler`.
     """
 
     id: int
@@ -145,6 +156,7 @@ class Analyze:
     leave_out: Tuple[Tuple[int, int], ...] = ()
     compile_targets: Tuple[Mapping[str, Any], ...] = ()
     handed_on: Mapping[str, str] = field(default_factory=no_entries)
+    compiler: Compiler = Compiler()
 
 
 @dataclass(frozen=True)
@@ -217,8 +229,8 @@ NO_LINE, LIBRARY_LINE = 0, -1
 class GeneratedText:
     """A text that the framework makes of a kernel.
 
-    `language` is ``cuda`` or ``tir``.  `lines` has the line of the analysed document for each line
-    of the text, or `NO_LINE` or `LIBRARY_LINE`.
+    `language` is ``cuda``, ``tir`` or ``sass``.  `lines` has the line of the analysed document for
+    each line of the text, or `NO_LINE` or `LIBRARY_LINE`; a worker leaves it empty for ``sass``.
     """
 
     language: str
@@ -227,12 +239,27 @@ class GeneratedText:
 
 
 @dataclass(frozen=True)
+class CompiledKernel:
+    """What ptxas reports of a kernel; bytes of the stack and of spills are those of a thread.
+
+    `name` is that of the generated source.  Spills are those of the code, not of what is executed.
+    What ptxas does not report is None.
+    """
+
+    name: str
+    registers_per_thread: int
+    stack_bytes: Optional[int] = None
+    spill_store_bytes: Optional[int] = None
+    spill_load_bytes: Optional[int] = None
+    static_shared_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class GeneratedCode:
     """The code that the framework makes of one kernel, or the `error` of the framework.
 
-    `kernel`, `name` and `call` are those of the kernel's facts.  `registers_per_thread` and
-    `spill_bytes` (stored by a thread) are those of ptxas; None where it is not at hand, for the
-    reason `resources_error`.
+    `kernel`, `name` and `call` are those of the kernel's facts.  `compiled` are the kernels of its
+    CUDA source; there are none where it is not compiled, for the reason `resources_error`.
     """
 
     kernel: str
@@ -241,8 +268,7 @@ class GeneratedCode:
     arch: str
     texts: Tuple[GeneratedText, ...] = ()
     error: str = ""
-    registers_per_thread: Optional[int] = None
-    spill_bytes: Optional[int] = None
+    compiled: Tuple[CompiledKernel, ...] = ()
     resources_error: str = ""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tirlens_sass
@@ -202,10 +202,13 @@ def test_units_have_a_meaning() -> None:
     assert all(opcode.sources for opcode in OPCODES.values())
 
 
+# On a machine that is busy with other things.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 BARRIER = st.none() | st.integers(0, 5)
 WORD = st.integers(0, 2**64 - 1)
 
 
+@unhurried
 @given(
     WORD,
     WORD,
@@ -227,6 +230,7 @@ def test_scheduling_round_trips(low: int, high: int, control: Control) -> None:
     assert scheduled.low == low and scheduled.high & ~field == high & ~field
 
 
+@unhurried
 @given(st.integers(1, 9).flatmap(lambda n: st.lists(
     st.lists(st.integers(0, n - 1), max_size=2, unique=True), min_size=n, max_size=n)))  # fmt: skip
 def test_loops_nest(successors: list[list[int]]) -> None:

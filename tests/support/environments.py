@@ -40,6 +40,13 @@ REQUIREMENTS = {
         "numpy",
         _API,
     ],
+    # NVIDIA's compiler and disassembler, which need neither a GPU nor a driver.
+    "nvidia_cuda_nvcc-13.5.37": [
+        "nvidia-cuda-nvcc==13.5.37",
+        "nvidia-cuda-nvdisasm==13.5.37",
+        "nvidia-cuda-runtime==13.5.37",
+        "nvidia-cuda-cccl==13.3.5.0.6",
+    ],
     # An oracle for counts; under the GPL, and used in a process of its own alone.
     "barvinok-2026.2.2": ["islpy-barvinok==2026.2.2"],
     # The report of measured operations of Tenstorrent's devices.
@@ -50,6 +57,7 @@ REQUIREMENTS = {
 _DISTRIBUTIONS = {
     "tvm": "apache-tvm",
     "tirx": "apache-tvm-tirx",
+    "nvidia_cuda_nvcc": "nvidia-cuda-nvcc",
     "barvinok": "islpy-barvinok",
     "tt_perf_report": "tt-perf-report",
     "cosmic_ray": "cosmic-ray",

@@ -13,12 +13,14 @@ from tirlens import source
 from tirlens.cli.errors import UsageError
 from tirlens.cli.file_text import read_file
 from tirlens.cli.output import console, stream, write_json
+from tirlens.cli.toolchain import tool_lines, tools_json
 from tirlens.pipeline import Options
 from tirlens.pipeline.device_choice import choose_device
 from tirlens.settings import Settings
 from tirlens.version import __version__
 from tirlens.worker_client import find_interpreter, interpreters
 from tirlens.worker_client.protections import protections
+from tirlens.worker_client.toolchain import find_toolchain
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -71,6 +73,7 @@ def _findings(path: Path, python: str | None) -> dict[str, Any]:
             {"id": name, "present": present, "what": what}
             for name, (present, what) in protections().items()
         ],
+        "toolchain": tools_json(find_toolchain(chosen.path)),
         "problems": problems,
     }
 
@@ -85,6 +88,8 @@ def _print(out: Console, path: Path, found: dict[str, Any]) -> None:
         what = f"Python {item['python'] or '?'}, {has or 'no framework'}"
         out.print(f"{mark} {item['path']} ({item['why']}): {what}")
     out.print(f"device: {found['device']['id']} ({found['device']['source']})")
+    for line in tool_lines(found["toolchain"]):
+        out.print(line)
     out.print("protections of analyses on this machine:")
     for item in found["protections"]:
         out.print(f"{'yes' if item['present'] else 'no ':>5}  {item['what']}")

@@ -21,7 +21,9 @@ from tirlens.pipeline.generation_request import (
     generation_request,
     linked_code,
 )
+from tirlens.pipeline.machine_code import SASS, resource_text
 from tirlens.worker_client import find_interpreter
+from tirlens.worker_client.toolchain import find_toolchain
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import GeneratedCode, Result
 
@@ -35,6 +37,8 @@ def execute(arguments: argparse.Namespace) -> int:
         raise UsageError("lower takes one --device")
     arguments.files, arguments.lower = [arguments.file], False
     arguments.advice, arguments.jobs, arguments.fresh = False, 1, False
+    if arguments.sass:
+        arguments.emit, arguments.lines = SASS, True
     with worker_pool(1) as pool:
         (traced,) = file_analysis.trace_in(pool, arguments)
         answer = pool.run(generate(pool, traced, arguments.emit, arguments.python))
@@ -53,10 +57,12 @@ def execute(arguments: argparse.Namespace) -> int:
             write_json(file, {"kernels": [generated_json(code, lines) for code in codes], **cells})
         else:
             for code in codes:
-                file.write(_text(code, arguments.lines, traced.notebook))
+                file.write(_text(code, arguments, traced.notebook))
     for code in codes:
         _print_notes(code)
-    return int(not codes or any(code.error for code in codes) or bool(answer.problems))
+    is_missing = arguments.emit == SASS and any(code.resources_error for code in codes)
+    failed = any(code.error for code in codes) or bool(answer.problems)
+    return int(not codes or failed or is_missing)
 
 
 async def generate(
@@ -70,15 +76,18 @@ async def generate(
     first = pipeline.analysis_request(
         2, str(path.absolute()), traced.text, traced.source, traced.options
     )
-    request = generation_request(first, traced.result, traced.source, traced.options, [language])
-    if request is None:
-        return None
     project = traced.options.project
     interpreter = find_interpreter(
         path,
         setting=python or project.python,
         framework_hint=traced.source.framework_hint,
     )
+    compiler = find_toolchain(interpreter.path).compiler
+    request = generation_request(
+        first, traced.result, traced.source, traced.options, [language], compiler
+    )
+    if request is None:
+        return None
     names = ", ".join(kernel.name for kernel in selected_kernels(traced.source, traced.options))
     pool.say(f"{traced.path}: generating the code of {names}")
     return await pool.analyze(interpreter, request, lambda _: None)
@@ -91,10 +100,11 @@ def _cells_json(notebook: NotebookFile | None) -> dict[str, Any]:
     return {"cells": [{"cell": cell, "first_line": above + 1} for cell, above in notebook.cells]}
 
 
-def _text(code: GeneratedCode, with_lines: bool, notebook: NotebookFile | None) -> str:
-    """The texts of a kernel, with the source line of each line in a margin."""
+def _text(code: GeneratedCode, arguments: argparse.Namespace, notebook: NotebookFile | None) -> str:
+    """The text of a kernel in the language asked for, with source lines in a margin."""
+    with_lines = arguments.lines
     found = [f"// {code.kernel}: {code.call} for {code.arch}\n"] if with_lines else []
-    for text in code.texts:
+    for text in (one for one in code.texts if one.language == arguments.emit):
         lines = text.text.splitlines()
         if not with_lines:
             found += [f"{line}\n" for line in lines]
@@ -116,9 +126,8 @@ def _margin(line: int, notebook: NotebookFile | None) -> str:
 def _print_notes(code: GeneratedCode) -> None:
     if code.error:
         print(f"tirlens: {code.kernel}: {code.error}", file=sys.stderr)
-    elif code.registers_per_thread is not None:
-        spills = f", {code.spill_bytes} bytes spilled" if code.spill_bytes else ", no spills"
-        registers = f"{code.registers_per_thread} registers a thread"
-        print(f"tirlens: {code.kernel}: {registers}{spills} ({code.arch}, ptxas)", file=sys.stderr)
-    elif code.resources_error:
+    for kernel in code.compiled:
+        said = f"{resource_text(kernel)} ({code.arch}, ptxas)"
+        print(f"tirlens: {code.kernel}: {said}", file=sys.stderr)
+    if code.resources_error:
         print(f"tirlens: {code.kernel}: {code.resources_error}", file=sys.stderr)

@@ -54,7 +54,7 @@ def command_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in (
         _analyze, _report, _compare, _residual, _lower, _measure, _capture, _devices, _doctor,
-        _serve, _daemon, _completion,
+        _toolchain, _serve, _daemon, _completion,
     ):  # fmt: skip
         add(commands)
     return parser
@@ -139,8 +139,12 @@ def _lower(commands: Commands) -> None:
     parser = commands.add_parser("lower", help="the code that the framework makes of kernels")
     parser.add_argument("file", metavar="FILE", help="a file with kernels")
     parser.add_argument(
-        "--emit", choices=("cuda", "tir"), default="cuda", help="CUDA source or lowered IR"
+        "--emit",
+        choices=("cuda", "tir", "sass"),
+        default="cuda",
+        help="CUDA source, lowered IR, or machine code (needs nvcc: see tirlens toolchain)",
     )
+    parser.add_argument("--sass", action="store_true", help="the same as --emit sass --lines")
     add_selection(parser)
     parser.add_argument(
         "--lines", action="store_true", help="with the line of the source before each line"
@@ -274,6 +278,21 @@ def _doctor(commands: Commands) -> None:
     parser.add_argument("--python", metavar="INTERPRETER", help="what if this were asked for")
     parser.add_argument("--format", choices=("table", "json"), default="table")
     add_output(parser)
+
+
+def _toolchain(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "toolchain", help="the compiler and disassembler of machine code, and their installation"
+    )
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=("install",),
+        help="install nvcc and nvdisasm from PyPI into TIRLens's cache, about 380 MB",
+    )
+    parser.add_argument("--python", metavar="INTERPRETER", help="the kernels' environment")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--output", metavar="FILE", help="write the result here")
 
 
 def _serve(commands: Commands) -> None:

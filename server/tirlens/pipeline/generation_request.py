@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from tirlens.pipeline.device_choice import choose_devices
 from tirlens.pipeline.file_report import KernelIndex
 from tirlens.pipeline.lowering_request import RequestIndex
+from tirlens.pipeline.machine_code import SASS, with_readable_listing
 from tirlens.pipeline.options import Options
 from tirlens.source.source_file import SourceFile
 from tirlens_worker.facts import Branch, Gemm, KernelFacts, Loop, Mma, Node, Statement, While
@@ -21,13 +22,16 @@ from tirlens_worker.protocol import (
     NO_LINE,
     Analyze,
     CallCandidate,
+    Compiler,
     GeneratedCode,
     GeneratedText,
     KernelRequest,
     Result,
 )
 
-LANGUAGES = ("cuda", "tir")
+CUDA = "cuda"
+LANGUAGES = (CUDA, "tir")
+NO_COMPILER = Compiler()
 #: What nvcc may take is more than an analysis.
 TIME_LIMIT_S = 150.0
 # The line of the IR with the attributes of a function, which name its arrays.
@@ -43,12 +47,15 @@ def generation_request(
     source: SourceFile,
     options: Options,
     languages: Sequence[str] = LANGUAGES,
+    compiler: Compiler = NO_COMPILER,
 ) -> Analyze | None:
     """The request for the code of the GPU kernels of `result`, the answer to `first`.
 
-    Each kernel is requested by the call that yielded its facts. None if there is none for CUDA.
+    Each kernel is requested by the call that yielded its facts, and compiled by `compiler`. Machine
+    code comes with the CUDA source. None if there is no kernel for CUDA.
     """
     requests: dict[tuple[str, str], KernelRequest] = {}
+    languages = (CUDA, *languages) if SASS in languages and CUDA not in languages else languages
     index, requested = KernelIndex(source), RequestIndex(first.kernels)
     choices = choose_devices(result.kernels, index.find, options)
     for facts, choice in zip(result.kernels, choices, strict=True):
@@ -66,7 +73,8 @@ def generation_request(
     if not requests:
         return None
     limit_s = max(first.time_limit_s, TIME_LIMIT_S)
-    return replace(first, kernels=tuple(requests.values()), time_limit_s=limit_s)
+    kernels = tuple(requests.values())
+    return replace(first, kernels=kernels, time_limit_s=limit_s, compiler=compiler)
 
 
 def linked_code(answer: Result, kernels: Iterable[KernelFacts]) -> list[GeneratedCode]:
@@ -77,8 +85,9 @@ def linked_code(answer: Result, kernels: Iterable[KernelFacts]) -> list[Generate
         kernel = facts.get((code.kernel, code.name, code.call))
         if kernel is not None:
             links = _ArrayLinks(kernel)
-            code = replace(code, texts=tuple(map(links.link, code.texts)))
-        linked.append(code)
+            texts = (text if text.language == SASS else links.link(text) for text in code.texts)
+            code = replace(code, texts=tuple(texts))
+        linked.append(with_readable_listing(code))
     return linked
 
 
@@ -140,6 +149,9 @@ def _statements(nodes: Iterable[Node]) -> Iterable[Statement]:
 
 def generated_json(code: GeneratedCode, lines: Mapping[str, int]) -> dict[str, object]:
     """The generated code of a kernel for a client; `lines` are those of the definitions."""
+    registers = [kernel.registers_per_thread for kernel in code.compiled]
+    known = (kernel.spill_store_bytes for kernel in code.compiled)
+    spills = [bytes_ for bytes_ in known if bytes_ is not None]
     return {
         "kernel": code.kernel,
         "name": code.name,
@@ -147,8 +159,9 @@ def generated_json(code: GeneratedCode, lines: Mapping[str, int]) -> dict[str, o
         "arch": code.arch,
         "line": lines.get(code.kernel),
         "error": code.error or None,
-        "registers_per_thread": code.registers_per_thread,
-        "spill_bytes": code.spill_bytes,
+        "registers_per_thread": max(registers, default=None),
+        "spill_bytes": max(spills, default=None),
+        "compiled": [asdict(kernel) for kernel in code.compiled],
         "resources_error": code.resources_error or None,
         "texts": {
             text.language: {"text": text.text, "lines": list(text.lines)} for text in code.texts

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tirlens.session.choices import kernel_at
 from tirlens.session.job import find_environment
+from tirlens.worker_client.toolchain import find_toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from tirlens.session.analysis import Analysis
     from tirlens.session.document import Document
     from tirlens.session.session import Session
-    from tirlens_worker.protocol import Analyze, Result
+    from tirlens_worker.protocol import Analyze, Compiler, Result
 
 #: Requests for code are other than those for the same document's lowering.
 _KEY = "#code"
@@ -47,7 +48,8 @@ async def generated_code(
     if isinstance(kernel, int):
         found = kernel_at(document, kernel)
         name = found.name if found is not None else None
-    answer = _Answer(document, analysis, name, languages)
+    toolchain = await asyncio.to_thread(find_toolchain, environment.interpreter.path)
+    answer = _Answer(document, analysis, name, languages, toolchain.compiler)
     request = answer.request()
     if request is None:
         return {"kernels": [], "problems": [NO_CUDA_KERNEL]}
@@ -69,7 +71,9 @@ class _Answer:
         analysis: Analysis,
         kernel: str | int | None,
         languages: Sequence[str],
+        compiler: Compiler,
     ) -> None:
+        self._compiler = compiler
         self._path, self._analysis = str(document.path), analysis
         self._kernel, self._languages = kernel, languages
 
@@ -83,7 +87,7 @@ class _Answer:
         reading = analysis.reading
         first = pipeline.analysis_request(0, self._path, reading.text, reading.source, options)
         request = generation_request(
-            first, analysis.result, reading.source, options, self._languages
+            first, analysis.result, reading.source, options, self._languages, self._compiler
         )
         if request is None or self._kernel is None:
             return request

@@ -1,0 +1,169 @@
+"""NVIDIA's compiler and disassembler: which ones are used, and a folder of one's own for them.
+
+Each tool is taken from the first place that has it: ``CUDA_HOME``, the PATH, the packages
+nvidia-cuda-nvcc and nvidia-cuda-nvdisasm in the environment of the kernels, the folder that
+``tirlens toolchain install`` fills. Neither needs a GPU or a driver; nvcc needs a C++ compiler.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from tirlens.environment_variables import allowed_variables
+from tirlens_worker.protocol import Compiler
+
+#: What ``tirlens toolchain install`` takes from PyPI: about 380 MB installed.
+PACKAGES = tuple(f"nvidia-cuda-{name}>=13,<14" for name in ("nvcc", "nvdisasm", "runtime", "cccl"))
+_NVCC, _NVDISASM = "nvcc", "nvdisasm"
+_VERSION = re.compile(r"V(\d+\.\d+[.\d]*)")
+_VERSION_TIME_LIMIT_S = 20.0
+_INSTALL_TIME_LIMIT_S = 1800.0
+_SUFFIX = ".exe" if sys.platform == "win32" else ""
+
+
+class InstallationError(Exception):
+    """The tools cannot be installed; the message is pip's."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program, and where it was found: ``CUDA_HOME``, ``PATH``, a package, or TIRLens's cache."""
+
+    path: Path
+    source: str
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """The tools that would be used; None for one that is not found."""
+
+    nvcc: Tool | None
+    nvdisasm: Tool | None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The names of the tools that are not found."""
+        tools = ((_NVCC, self.nvcc), (_NVDISASM, self.nvdisasm))
+        return tuple(name for name, tool in tools if tool is None)
+
+    @property
+    def compiler(self) -> Compiler:
+        """What a worker is given."""
+        return Compiler(
+            nvcc=str(self.nvcc.path) if self.nvcc is not None else "",
+            nvdisasm=str(self.nvdisasm.path) if self.nvdisasm is not None else "",
+            store=str(platformdirs.user_cache_path("tirlens") / "machine-code"),
+        )
+
+
+def find_toolchain(
+    python: Path | None = None, environ: Mapping[str, str] | None = None
+) -> Toolchain:
+    """The tools for kernels that `python` analyses; without one no environment is searched."""
+    environ = os.environ if environ is None else environ
+    return Toolchain(
+        *(
+            next((tool for tool in _tools(name, python, environ) if _is_program(tool.path)), None)
+            for name in (_NVCC, _NVDISASM)
+        )
+    )
+
+
+def _tools(name: str, python: Path | None, environ: Mapping[str, str]) -> Iterator[Tool]:
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        if environ.get(variable):
+            yield Tool(Path(environ[variable], "bin", name + _SUFFIX), variable)
+    found = shutil.which(name, path=environ.get("PATH", ""))
+    if found is not None:
+        yield Tool(Path(found), "PATH")
+    if python is not None:
+        package = f"package nvidia-cuda-{name}"
+        for folder in _package_folders(python):
+            yield from (Tool(path, package) for path in _in_packages(folder, name))
+    yield from (Tool(path, "TIRLens's cache") for path in _in_packages(toolchain_folder(), name))
+
+
+def _package_folders(python: Path) -> Iterator[Path]:
+    """The folders of packages of an interpreter: its environment's, then the user's."""
+    prefix = python.parent.parent if python.parent.name in ("bin", "Scripts") else python.parent
+    yield prefix / "Lib" / "site-packages"
+    for base in (prefix, Path.home() / ".local"):
+        yield from sorted(base.glob("lib/python3*/*-packages"))
+
+
+def _in_packages(folder: Path, name: str) -> Iterator[Path]:
+    # The packages of CUDA 13 share a folder, those of CUDA 12 have one each.
+    for pattern in ("cu[0-9]*", f"cuda_{name}"):
+        yield from sorted(folder.glob(f"nvidia/{pattern}/bin/{name}{_SUFFIX}"), reverse=True)
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def toolchain_folder() -> Path:
+    """The folder that `install_toolchain` fills."""
+    return platformdirs.user_cache_path("tirlens") / "toolchain"
+
+
+def version_of(tool: Tool) -> str | None:
+    """The version that a tool prints; None if it prints none."""
+    try:
+        done = subprocess.run(
+            [str(tool.path), "--version"],
+            capture_output=True,
+            text=True,
+            timeout=_VERSION_TIME_LIMIT_S,
+            env=allowed_variables(os.environ),
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = _VERSION.search(done.stdout)
+    return match[1] if match else None
+
+
+def install_toolchain() -> Path:
+    """Install the tools from PyPI into TIRLens's cache, in place of those there; the folder.
+
+    Raises
+    ------
+    InstallationError
+        pip is missing, fails, or takes too long; what was there before is as it was.
+    """
+    folder = toolchain_folder()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".toolchain-", dir=folder.parent) as scratch:
+        target = Path(scratch, "packages")
+        command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
+        command += ["--quiet", "--target", str(target), *PACKAGES]
+        try:
+            # Proxies and indices of pip are in the environment.
+            done = subprocess.run(
+                command,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=_INSTALL_TIME_LIMIT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise InstallationError(str(error)) from error
+        if done.returncode:
+            lines = [line for line in done.stderr.splitlines() if line.strip()]
+            raise InstallationError(lines[-1] if lines else f"pip ended with {done.returncode}")
+        if not all(any(_in_packages(target, name)) for name in (_NVCC, _NVDISASM)):
+            raise InstallationError("the packages have no nvcc or no nvdisasm for this system")
+        if folder.exists():
+            folder.rename(Path(scratch, "before"))
+        target.rename(folder)
+    return folder
