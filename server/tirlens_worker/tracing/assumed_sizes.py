@@ -46,9 +46,11 @@ def assumed_sizes(
     missing = [name for name in variables if name not in facts.sizes]
     if not request.allow_assumed or not missing:
         return {}, None
+    of_call = _sizes_of_call(request, facts.call)
     arguments = _arguments(loaded, facts.call)
     given = {_core(name): size for name, size in arguments.items()}
     fixed = {name: given[_core(name)] for name in missing if _core(name) in given}
+    fixed.update((name, of_call[name]) for name in missing if name in of_call)
     known = {**arguments, **facts.sizes, **first_hints(request), **request.bindings}
     of_model = sizes_of_model(request, model, [n for n in missing if n not in fixed], known)
     if of_model is not None:
@@ -71,7 +73,39 @@ def assumed_sizes(
         if free[largest] <= _SMALLEST:
             break
         free[largest] //= 2
-    return {name: fixed.get(name) or free[name] for name in missing}, of_model
+    sizes = {name: fixed.get(name) or free[name] for name in missing}
+    dense = compact_strides(facts, {**facts.sizes, **sizes})
+    sizes.update((name, size) for name, size in dense.items() if name in free)
+    return sizes, of_model
+
+
+def _sizes_of_call(request: KernelRequest, call: str) -> Mapping[str, int]:
+    """The sizes of dynamic dimensions with which the compiled kernel of a call is called."""
+    nothing: Mapping[str, int] = {}
+    found = (item.bindings for item in request.candidates if item.expression == call)
+    return next(found, nothing)
+
+
+def compact_strides(facts: KernelFacts, sizes: Mapping[str, int]) -> Dict[str, int]:
+    """The strides that are variables, by name, as they are in arrays without gaps.
+
+    An array is stored by rows if its last stride is 1, by columns if its first is. `sizes` are
+    those of the variables.
+    """
+    found: Dict[str, int] = {}
+    for buffer in facts.buffers:
+        if not buffer.is_parameter or not buffer.strides:
+            continue
+        is_by_rows = buffer.strides[-1] == 1
+        if not is_by_rows and buffer.strides[0] != 1:
+            continue
+        for place, stride in enumerate(buffer.strides):
+            inner = buffer.shape[place + 1 :] if is_by_rows else buffer.shape[:place]
+            extents = [evaluate(extent, sizes.get) for extent in inner]
+            if isinstance(stride, str) and None not in extents:
+                size = math.prod(int(extent or 0) for extent in extents)
+                found[stride] = max(found.get(stride, 1), size)
+    return found
 
 
 def _core(name: str) -> str:
