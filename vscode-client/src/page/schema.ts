@@ -63,7 +63,7 @@ export interface Before {
   bars?: Bars;
 }
 
-/** A line of a kernel. */
+/** A line of a kernel; `cells` has a text for each of the kernel's columns. */
 export interface Row {
   depth: number;
   line: number | null;
@@ -72,7 +72,6 @@ export interface Row {
   time: string;
   share: string;
   bar: number;
-  /** A text for each of the kernel's columns. */
   cells: string[];
   change?: string;
 }

@@ -129,13 +129,7 @@ class _Row(TypedDict):
 
 
 class Row(_Row, total=False):
-    """A line of a kernel.
-
-    Attributes
-    ----------
-    cells
-        A text for each of the kernel's columns.
-    """
+    """A line of a kernel; `cells` has a text for each of the kernel's columns."""
 
     change: str
 
