@@ -38,7 +38,7 @@ from tirlens.source import SourceFile
 
 Row = dict[str, Any]
 _FIGURES = ("flop", "global_bytes", "time_s", "bound")
-_KERNEL_WORDS = re.compile(r"prim_func|\bjit\b|ir_module")
+_KERNEL_WORDS = re.compile(r"prim_func|jit\b|ir_module|T\.Kernel")
 _SHORTEST_S, _LONGEST_S = 2e-6, 50e-3
 
 
