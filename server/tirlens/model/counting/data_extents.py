@@ -107,9 +107,10 @@ def slope(expr: Expr, name: str) -> Fraction | None:
         return parts[-1]
     if op in ("+", "-") and None not in parts:
         known = [part for part in parts if part is not None]
-        if op == "-" and len(known) > 1:
-            known[1:] = [-part for part in known[1:]]
-        return -known[0] if op == "-" and len(known) == 1 else sum(known, Fraction(0))
+        if op == "+":
+            return sum(known, Fraction(0))
+        first, others = (known[0], known[1:]) if len(known) > 1 else (Fraction(0), known)
+        return first - sum(others)
     if op == "*" and len(parts) == 2:
         for part, factor in ((parts[0], expr[2]), (parts[1], expr[1])):
             if isinstance(factor, int) and part is not None:
