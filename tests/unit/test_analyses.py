@@ -17,7 +17,7 @@ URI = "file:///k.py"
 
 
 def test_a_defect_of_the_server_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(_: str) -> Reading:
+    async def fail(_: str, path: Path) -> Reading:
         raise ValueError("broken")
 
     async def first_status() -> Status:
