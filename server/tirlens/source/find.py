@@ -89,7 +89,7 @@ class _Finder:
         if not kinds and self._opens_kernel(node):
             unknown = [item for item in node.decorator_list if self._names.is_unknown(item)]
             if unknown:
-                # Whoever hands on ``T`` from a module that is not found, does so with decorators.
+                # A module that exports ``T`` and is not found exports decorators as well.
                 is_plain = any(last_name(item) == "prim_func" for item in unknown)
                 return [Found(node, "prim_func" if is_plain else "eager", (node,), scope)]
         if "specialized" in kinds:

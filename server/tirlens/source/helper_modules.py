@@ -1,4 +1,4 @@
-"""What a name of a file stands for in a framework, also where a helper module hands it on.
+"""What a name of a file denotes in a framework, also where a helper module hands it on.
 
 A project imports its framework in one module, under a condition, and its kernels take ``T`` and a
 decorator of their own from there. Definitions are followed through the files that the imports
@@ -52,7 +52,7 @@ class Meanings:
         self._pending: set[str] = set()
 
     def of(self, name: str) -> str | None:
-        """The dotted path of a framework that `name` stands for; None for anything else.
+        """The dotted path of a framework that `name` denotes; None for anything else.
 
         For a decorator that applies one of a framework, it is the path of that one.
         """
@@ -89,7 +89,7 @@ class Meanings:
         return None
 
     def _path_of(self, node: ast.AST | None) -> str | None:
-        """What an expression stands for: a name, a `partial` of one, a decorator with arguments."""
+        """What an expression denotes: a name, a `partial` of one, a decorator with arguments."""
         if isinstance(node, ast.Name):
             return self.of(node.id)
         if isinstance(node, ast.Attribute):
@@ -198,11 +198,11 @@ def _tree_of(file: Path) -> ast.Module | None:
         status = file.stat()
     except OSError:
         return None
-    return _parsed(file, status.st_mtime_ns, status.st_size)
+    return _parse(file, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=32)
-def _parsed(file: Path, changed_ns: int, size: int) -> ast.Module | None:
+def _parse(file: Path, changed_ns: int, size: int) -> ast.Module | None:
     try:
         return ast.parse(read_text(file, _MAX_CHARACTERS, errors="replace"))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):

@@ -152,8 +152,8 @@ def names_of(tree: ast.Module, path: Path | None = None) -> Names:
     """
     aliases: dict[str, str] = {}
     for node in _imports(tree):
-        for name, path_of_name in _imported(node):
-            # The other import of a condition, or of a handler, stands for the same.
+        for name, path_of_name in _import_bindings(node):
+            # The other import of a condition, or of a handler, denotes the same.
             if not _is_of_framework(aliases.get(name)) or _is_of_framework(path_of_name):
                 aliases[name] = path_of_name
     meanings = Meanings(tree, path)
@@ -175,7 +175,7 @@ def names_of(tree: ast.Module, path: Path | None = None) -> Names:
     return Names({**aliases, **followed, **handed_on}, bound, handed_on)
 
 
-def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+def _import_bindings(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
     """The names that an import binds, with their dotted paths; none of a relative import."""
     if isinstance(node, ast.Import):
         for item in node.names:

@@ -11,7 +11,7 @@ from typing import Any, Dict, Mapping
 
 
 def bind_missing(namespace: Dict[str, Any], paths: Mapping[str, str]) -> None:
-    """Bind each name of `paths` that is None to the part of a framework that it stands for."""
+    """Bind each name of `paths` that is None to the part of a framework that it denotes."""
     for name, path in paths.items():
         if name in namespace and namespace[name] is None:
             namespace[name] = _value(path)
