@@ -213,7 +213,11 @@ def _instruction(
     text = match["operands"]
     found = operands.split(_PRINTED_COMMENT.sub("", text))
     listed = _BRANCH_TARGETS.search(text)
-    targets = tuple(one.label for one in found if one.label) if name not in _NO_TARGETS else ()
+    targets = (
+        tuple(one.label for one in found if one.label and one.kind == "label")
+        if name not in _NO_TARGETS
+        else ()
+    )
     if listed:
         targets = tuple(dict.fromkeys(part.strip() for part in listed[1].split(",")))
     known = OPCODES.get(name)

@@ -70,10 +70,11 @@ def parse(text: str) -> Operand:
 def _kind(text: str, has_label: bool) -> str:
     if _PREDICATE.match(text):
         return "predicate"
-    if has_label:
-        return "label"
     if _CONSTANT.match(text):
         return "constant"
     if "[" in text:
+        # The address may have a symbol: [R9.X8+`(shared_data)].
         return "memory"
+    if has_label:
+        return "label"
     return "register" if _PLAIN.match(text) else "other"

@@ -158,7 +158,7 @@ def _count(
         return 2 if is_result or _is_addend(operands, place) else 1
     if name == "IMAD" and "HI" in modifiers:
         return 2 if _is_addend(operands, place) else 1
-    if name in ("ISETP", "UISETP"):
+    if name in ("ISETP", "UISETP", "IMNMX", "UIMNMX"):
         return 2 if {"U64", "S64"} & set(modifiers) else 1
     if name in _CONVERSIONS:
         return _conversion_count(name, modifiers, is_result)
