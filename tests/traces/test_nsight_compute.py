@@ -143,7 +143,7 @@ def test_lines_of_source_stand_before_their_instructions() -> None:
         ("cycle/usecond", 1e6), ("cycle/second", 1), ("Ghz", 1e9), ("Mhz", 1e6), ("hz", 1),
         ("cycle", 1), ("Kinst", 1e3), ("inst/cycle", 1), ("register/thread", 1), ("warp", 1),
         ("thread", 1), ("block", 1), ("sector", 1), ("request", 1), ("(!) n/a", 1),
-        ("Mthing", None), ("Gbyte/Kthing", None),
+        ("Mthing", None), ("Gbyte/Kthing", None), ("Msecond", None), ("ks", None),
     ],
 )  # fmt: skip
 def test_units_are_converted(unit: str, factor: float | None) -> None:

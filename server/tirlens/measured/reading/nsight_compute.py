@@ -291,7 +291,9 @@ def _part_factor(part: str) -> float | None:
     if match is None or part in _BASES:
         return 1.0
     if match["base"] in _BASES:
-        return _PREFIXES[match["prefix"]]
+        factor = _PREFIXES[match["prefix"]]
+        # No profiler has kiloseconds: such a unit is a damaged one.
+        return None if match["base"] in ("second", "s") and factor > 1 else factor
     # A unit of its own: warp, thread, block, register.
     return 1.0 if part.lower() == part else None
 
