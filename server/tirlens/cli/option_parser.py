@@ -288,7 +288,7 @@ def _toolchain(commands: Commands) -> None:
         "action",
         nargs="?",
         choices=("install",),
-        help="install nvcc and nvdisasm from PyPI into TIRLens's cache, about 380 MB",
+        help="install nvcc and nvdisasm from PyPI into TIRLens's cache, about 350 MB",
     )
     parser.add_argument("--python", metavar="INTERPRETER", help="the kernels' environment")
     parser.add_argument("--format", choices=("text", "json"), default="text")
