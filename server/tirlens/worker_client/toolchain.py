@@ -22,7 +22,7 @@ import platformdirs
 from tirlens.environment_variables import allowed_variables
 from tirlens_worker.protocol import Compiler
 
-#: What ``tirlens toolchain install`` takes from PyPI: about 380 MB installed.
+#: What ``tirlens toolchain install`` takes from PyPI: about 350 MB installed.
 PACKAGES = tuple(f"nvidia-cuda-{name}>=13,<14" for name in ("nvcc", "nvdisasm", "runtime", "cccl"))
 _NVCC, _NVDISASM = "nvcc", "nvdisasm"
 _VERSION = re.compile(r"V(\d+\.\d+[.\d]*)")
