@@ -231,7 +231,11 @@ def test_experts_of_sparse_products(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("options", [["--color"], ["--no-color"]])
-def test_documented_colours(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_documented_colours(
+    options: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The option is closer than the environment.
+    monkeypatch.setenv("NO_COLOR", "1")
     assert execute_here(["report", *options, "--no-summary", str(DEEPSEEK)]) == 0
     out = capsys.readouterr().out
     red, green = "\x1b[31m", "\x1b[32m"

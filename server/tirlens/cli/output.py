@@ -94,6 +94,8 @@ def console(file: TextIO, color: bool | None) -> Console:
         force_terminal=colored or None,
         # Without a colour system, rich writes no escape codes at all: nothing bold or dim.
         color_system=None if not colored else "auto" if is_terminal else "standard",
+        # rich would let NO_COLOR take the colour of an explicit option.
+        no_color=not colored,
         highlight=False,
         emoji=False,
         markup=False,
