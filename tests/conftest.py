@@ -47,9 +47,11 @@ def tilelang_python() -> Path:
 
 
 @pytest.fixture(scope="session")
-def cuda_python() -> Path:
-    """A Python whose environment has nvcc and nvdisasm, and no framework."""
-    return environments.environment("nvidia_cuda_nvcc-13.5.37")
+def cuda_home() -> Path:
+    """A folder with nvcc and nvdisasm, as CUDA_HOME is."""
+    python = environments.environment("nvidia_cuda_nvcc-13.5.37")
+    (folder,) = python.parent.parent.glob("lib/python*/site-packages/nvidia/cu13")
+    return folder
 
 
 @pytest.fixture(scope="session", params=["tvm-0.26.0", "tvm-0.27.0.post1"])

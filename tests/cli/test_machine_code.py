@@ -16,14 +16,13 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 @pytest.fixture
 def lower(
-    cuda_python: Path,
+    cuda_home: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Any:
     """Runs ``tirlens lower`` with NVIDIA's tools and a cache of its own."""
-    (tools,) = cuda_python.parent.parent.glob("lib/python*/site-packages/nvidia/cu13")
-    monkeypatch.setenv("CUDA_HOME", str(tools))
+    monkeypatch.setenv("CUDA_HOME", str(cuda_home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
     def run(*arguments: object) -> tuple[int, str, str]:

@@ -84,7 +84,7 @@ class Workspace:
 
 @pytest.fixture(scope="module")
 def workspace(
-    tmp_path_factory: pytest.TempPathFactory, tilelang_python: Path
+    tmp_path_factory: pytest.TempPathFactory, tilelang_python: Path, cuda_home: Path
 ) -> Iterator[Workspace]:
     folder = tmp_path_factory.mktemp("reader")
     for name in ("kernels/gemm.py", "kernels.py", "kernel.py", "matmul.py"):
@@ -108,8 +108,8 @@ def workspace(
         subprocess.run([*git, *words], cwd=folder, check=True)
     subprocess.run([*git, "update-ref", "refs/remotes/origin/main", "HEAD"], cwd=folder, check=True)
     path = f"{tilelang_python.parent}{os.pathsep}{os.environ['PATH']}"
-    cache = {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
-    yield Workspace(folder, {**os.environ, **cache, "PATH": path})
+    own = {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "CUDA_HOME": str(cuda_home)}
+    yield Workspace(folder, {**os.environ, **own, "PATH": path})
 
 
 def _executed() -> dict[str, tuple[str, ...]]:
