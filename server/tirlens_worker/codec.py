@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import sys
 import typing
 from typing import (
     Any,
@@ -96,7 +95,7 @@ def _defaults(cls: type) -> Tuple[Tuple[str, Any], ...]:
 
 @functools.lru_cache(maxsize=None)
 def _decoders(cls: type) -> Dict[str, Any]:
-    hints = typing.get_type_hints(cls, vars(sys.modules[cls.__module__]))
+    hints = typing.get_type_hints(cls)
     return {name: _decoder(hint) for name, hint in hints.items()}
 
 

@@ -16,7 +16,6 @@ from typing import Any, Literal, cast
 
 from tirlens.hardware.gpu_features import is_feature
 from tirlens.language_models import model_ids
-from tirlens_worker import facts as facts_module
 from tirlens_worker import framework_names
 from tirlens_worker.facts import KernelFacts
 
@@ -336,7 +335,7 @@ def _version(value: str) -> str:
 @cache
 def _words_of(owner: type[object]) -> Mapping[str, tuple[str, ...]]:
     """The words that fields of literals may have, by the names of these fields."""
-    hints = typing.get_type_hints(owner, dict(vars(facts_module)))
+    hints = typing.get_type_hints(owner)
     found: dict[str, tuple[str, ...]] = {}
     for name, hint in hints.items():
         options = typing.get_args(hint) if typing.get_origin(hint) is typing.Union else (hint,)
