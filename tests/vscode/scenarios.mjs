@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { access, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { SECONDS, until, withBrowser } from "./window.mjs";
+import { LIMIT, SECONDS, until, withBrowser } from "./window.mjs";
 
 const given = JSON.parse(process.argv[2]);
 
@@ -59,7 +59,7 @@ async function lensText(window, pattern) {
 /** The code actions, which stay on show, once an edit with `part` is among them: edits are tried first. */
 async function offeredEdits(window, code, part) {
   await window.page.locator(".monaco-editor .view-line").filter({ hasText: code }).first().click();
-  return until(`an edit with ${part}`, 60 * SECONDS, async () => {
+  return until(`an edit with ${part}`, async () => {
     const actions = await window.actionsAtCursor();
     if (actions.some((action) => action.includes(part))) {
       return actions;
@@ -103,7 +103,7 @@ function scenariosOfTrusted(window) {
       const frame = await window.webview(new RegExp(tilelang.name));
       const options = frame.locator("option").filter({ hasText: "the baseline: pinned" });
       const become = (count) =>
-        until(`${count} baselines in the report`, 20 * SECONDS, async () =>
+        until(`${count} baselines in the report`, async () =>
           (await options.count()) === count ? true : undefined,
         );
       await window.page.locator(".monaco-editor .view-line").filter({ hasText: tilelang.launch }).first().click();
@@ -121,7 +121,7 @@ function scenariosOfTrusted(window) {
       const line = await link.getAttribute("data-line");
       const place = window.page.locator('[id="status.editor.selection"]');
       await link.click();
-      return until(`cursor on line ${line}`, 10 * SECONDS, async () => {
+      return until(`cursor on line ${line}`, async () => {
         const text = await place.innerText();
         return text.includes(`Ln ${line},`) ? text : undefined;
       });
@@ -147,7 +147,7 @@ function scenariosOfTrusted(window) {
       }, line);
       await link.click();
       await page.waitForFunction(() => window.focusedLate === true);
-      return until("the keyboard in the text", 10 * SECONDS, async () => {
+      return until("the keyboard in the text", async () => {
         await page.waitForTimeout(SECONDS);
         const typed = await page.evaluate(() => document.activeElement?.closest(".monaco-editor") !== null);
         const place = await page.locator('[id="status.editor.selection"]').innerText({ timeout: SECONDS });
@@ -176,16 +176,13 @@ function scenariosOfTrusted(window) {
       const jump = async (width, click) => {
         await page.setViewportSize({ width, height: 800 });
         await page.keyboard.press("Control+1");
-        await page.keyboard.press("Control+G");
-        const input = page.locator(".quick-input-widget input").first();
-        await input.fill(`:${long}:200`);
-        await page.keyboard.press("Enter");
-        const scrolled = await until("an editor that is scrolled", 5 * SECONDS, async () => {
+        await window.pick("Control+G", `:${long}:200`, `[aria-label*="${long}"]`);
+        const scrolled = await until("an editor that is scrolled", async () => {
           const at = await left();
           return at < start - 20 ? at : undefined;
         });
         await click();
-        await until("the beginning of the line", 5 * SECONDS, async () => ((await left()) === start ? true : undefined));
+        await until("the beginning of the line", async () => ((await left()) === start ? true : undefined));
         return scrolled;
       };
       const size = page.viewportSize();
@@ -254,7 +251,7 @@ function scenariosOfTrusted(window) {
       await window.openFile(tilelang.file);
       // The name of its kernel is part of the other's.
       const name = tilelang.file.split("/").at(-1);
-      await until(`report of ${name}`, 20 * SECONDS, async () => (await frame.title()).includes(name) || undefined);
+      await until(`report of ${name}`, async () => (await frame.title()).includes(name) || undefined);
       const twisties = await frame.locator("table.lines .twisty:not(.none)").allInnerTexts();
       assert.equal(twisties[1], "▸", `folded as it was left: ${twisties.join("")}`);
       await frame.locator("table.lines .twisty:not(.none)").nth(1).click();
@@ -269,10 +266,10 @@ function scenariosOfTrusted(window) {
       await window.choices(/CUDA source/);
       await window.page.keyboard.press("Enter");
       const tab = window.page.locator(".tab").filter({ hasText: ".cu" });
-      await tab.waitFor({ timeout: 120 * SECONDS });
+      await tab.waitFor();
       const linked = window.page.locator(".monaco-editor .view-line").filter({ hasText: "wgmma_" }).first();
       await linked.waitFor();
-      const marked = await until("marked lines", 10 * SECONDS, async () => {
+      const marked = await until("marked lines", async () => {
         const count = await window.page.locator(".monaco-editor [class*='TextEditorDecorationType']").count();
         return count > 1 ? count : undefined;
       });
@@ -287,7 +284,7 @@ function scenariosOfTrusted(window) {
       await window.choose("a100-80-sxm");
       const lens = await lensText(window, /a100-80-sxm/);
       await window.status(/a100-80-sxm/);
-      const after = await until("another hint", 20 * SECONDS, async () => {
+      const after = await until("another hint", async () => {
         const text = await window.line(tilelang.operation);
         return HINT.test(text) && text !== before ? text : undefined;
       });
@@ -397,7 +394,7 @@ function scenariosOfTrusted(window) {
         await window.command("TIRLens: Display More or Less");
         await window.notice(notice);
       };
-      const becomes = (what, ask) => until(what, 15 * SECONDS, async () => ((await ask()) ? true : undefined));
+      const becomes = (what, ask) => until(what, async () => ((await ask()) ? true : undefined));
       const all = await hinted();
       assert.ok(all.length > 3 && (await lenses()) > 0, `${all.length} hints`);
       await toggled(/hints of the hottest lines only/);
@@ -526,7 +523,7 @@ function scenariosOfTrusted(window) {
       assert.equal(await link.innerText(), `cell 3, line ${own + 1}`);
       await link.click();
       await window.notice(/Cell 3 of 4/);
-      await until("the cursor on its line", 10 * SECONDS, async () => {
+      await until("the cursor on its line", async () => {
         const marked = window.page.locator(".notebook-editor .monaco-editor.focused .view-overlays > div");
         const at = await marked.evaluateAll((all) => all.findIndex((one) => one.querySelector(".current-line")));
         return at === own ? at : undefined;
@@ -598,7 +595,7 @@ function scenariosOfUntrusted(window) {
       await window.openFile(given.alone.file);
       await window.status(/no tvm, tilelang or tvm_tirx/);
       const notice = window.page.locator(".notifications-toasts").getByText(given.alone.message);
-      await notice.first().waitFor({ timeout: 10 * SECONDS });
+      await notice.first().waitFor();
       const text = await notice.first().innerText();
       assert.match(text, /-m pip install "tilelang/);
       await window.command("Notifications: Clear All Notifications");
@@ -612,11 +609,11 @@ function scenariosOfMissing(window) {
     "missing: what to do is said, and again by Restart": async () => {
       await window.status(/no Python/);
       const notice = window.page.locator(".notifications-toasts").getByText("TIRLens needs Python 3.10");
-      await notice.first().waitFor({ timeout: 10 * SECONDS });
+      await notice.first().waitFor();
       const text = await notice.first().innerText();
       assert.match(text, /Python 3\.8, the server needs 3\.10 or newer/);
       await window.page.locator(".notifications-toasts").getByRole("button", { name: "Restart" }).click();
-      await notice.first().waitFor({ timeout: 10 * SECONDS });
+      await notice.first().waitFor();
       return text;
     },
   };
@@ -627,7 +624,7 @@ function scenariosOfBeside(window) {
   return {
     "beside others: each hint is there once and whole": async () => {
       // The others' hints are within lines: names of parameters.
-      const other = await window.lineMatching(tilelang.operation, /A=A_shared/, 120 * SECONDS);
+      const other = await window.lineMatching(tilelang.operation, /A=A_shared/);
       const seen = await sees(window, tilelang);
       const lines = {};
       for (const [code, hint] of Object.entries(seen.hints)) {
@@ -689,7 +686,7 @@ function scenariosOfFolders(window) {
       await window.command("TIRLens: Choose Device");
       await window.choose("b200");
       await window.status(/^\s*TIRLens: b200$/);
-      const written = await until("the folder's own setting", 10 * SECONDS, async () => {
+      const written = await until("the folder's own setting", async () => {
         const { "tirlens.device": device } = JSON.parse(await readFile(settingsOf("tilelang"), "utf8"));
         return device === "b200" ? device : undefined;
       });
@@ -700,7 +697,7 @@ function scenariosOfFolders(window) {
     "folders: another interpreter of one folder": async () => {
       const other = join(dirname(given.folder), "tvm/other/bin/python");
       await change("tvm", { "python.defaultInterpreterPath": other });
-      const why = await until("the other interpreter", 60 * SECONDS, async () => {
+      const why = await until("the other interpreter", async () => {
         const text = await window.statusTooltip(/Python: /);
         return text.includes(`${other} (the editor's environment)`) ? text : undefined;
       });
@@ -731,7 +728,7 @@ await withBrowser({ ...given, viewport }, async (open) => {
   for (const [name, scenario] of Object.entries(WINDOWS[given.window](window))) {
     const started = Date.now();
     let outcome;
-    window.page.setDefaultTimeout(15 * SECONDS);
+    window.page.setDefaultTimeout(LIMIT);
     try {
       outcome = { ok: true, seen: await scenario() };
     } catch (error) {

@@ -17,6 +17,10 @@ const BROWSER_FLAGS = [
 ];
 
 export const SECONDS = 1000;
+/** How long to wait for what must come. It is no target: only a failed test lasts so long. */
+export const LIMIT = 120 * SECONDS;
+/** After so long an input has been lost: what took the focus meanwhile closes pickers and hovers. */
+const LOST = 10 * SECONDS;
 
 /**
  * Opens windows on one code-server; `run` gets an `open(folder, file)` and all is closed after.
@@ -43,7 +47,7 @@ export async function withBrowser({ playwright, chromium, viewport, scale }, run
       const query = new URLSearchParams({ ...place, payload });
       await page.goto(`${address}/?${query}`);
       const window = new Window(page);
-      await page.locator(".monaco-editor .view-lines").first().waitFor({ timeout: 60 * SECONDS });
+      await page.locator(".monaco-editor .view-lines").first().waitFor({ timeout: LIMIT });
       return window;
     });
   } finally {
@@ -58,10 +62,10 @@ export class Window {
   }
 
   /** The texts of the lenses in the editor, waiting for one that matches. */
-  async lenses(pattern, timeout = 60 * SECONDS) {
+  async lenses(pattern) {
     const lens = this.page.locator(".codelens-decoration");
     // Read once and judged by what was read: an analysis may redraw the lenses at any moment.
-    return until(`lens ${pattern}`, timeout, async () => {
+    return until(`lens ${pattern}`, async () => {
       const texts = (await lens.allInnerTexts()).map((text) => plain(text).replaceAll("\n", ""));
       return texts.some((text) => pattern.test(text)) ? texts : undefined;
     });
@@ -85,8 +89,8 @@ export class Window {
   }
 
   /** Waits until the line that contains `code` has a text that matches, and returns that text. */
-  async lineMatching(code, pattern, timeout = 30 * SECONDS) {
-    return until(`line ${code} matching ${pattern}`, timeout, async () => {
+  async lineMatching(code, pattern) {
+    return until(`line ${code} matching ${pattern}`, async () => {
       const text = await this.line(code);
       return pattern.test(text) ? text : undefined;
     });
@@ -94,16 +98,17 @@ export class Window {
 
   /** Rests the pointer on `word` of the visible line that contains `code`; the hover's text. */
   async hover(code, word) {
-    const box = await this.boxOf(code, word);
-    await this.page.mouse.move(5, 5);
-    await this.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });
     const hover = this.page.locator(".monaco-hover:not(.hidden) .hover-contents");
-    await hover.first().waitFor({ timeout: 15 * SECONDS });
-    await until("hover without a spinner", 15 * SECONDS, async () => {
-      const text = (await hover.allInnerTexts()).join("\n");
-      return text.includes("Loading...") ? undefined : text;
+    return until(`hover of ${word}`, async () => {
+      const box = await this.boxOf(code, word);
+      await this.page.mouse.move(5, 5);
+      await this.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });
+      const ask = async () => {
+        const text = plain((await hover.allInnerTexts()).join("\n"));
+        return text === "" || text.includes("Loading...") ? undefined : text;
+      };
+      return until("a hover without a spinner", ask, LOST);
     });
-    return plain((await hover.allInnerTexts()).join("\n"));
   }
 
   /** Where `word` of a visible line is on the page. */
@@ -134,10 +139,12 @@ export class Window {
 
   /** The same at the cursor, wherever the text is scrolled to. */
   async actionsAtCursor() {
-    await this.page.keyboard.press("Control+.");
     const rows = this.page.locator(".action-widget .monaco-list-row.action");
-    await rows.first().waitFor({ timeout: 15 * SECONDS });
-    return (await rows.allInnerTexts()).map(plain);
+    return until("code actions", async () => {
+      await this.page.keyboard.press("Control+.");
+      await rows.first().waitFor({ timeout: LOST });
+      return (await rows.allInnerTexts()).map(plain);
+    });
   }
 
   /** Takes the code action on show that matches. */
@@ -146,9 +153,9 @@ export class Window {
   }
 
   /** The status item's text once it matches. */
-  async status(pattern, timeout = 60 * SECONDS) {
+  async status(pattern) {
     const item = this.page.locator('[id="tirlens.tirlens.status"]');
-    return until(`status ${pattern}`, timeout, async () => {
+    return until(`status ${pattern}`, async () => {
       const text = plain((await item.allInnerTexts()).join(" "));
       return pattern.test(text) ? text : undefined;
     });
@@ -156,12 +163,15 @@ export class Window {
 
   /** What the status item says under the pointer, once it matches. */
   async statusTooltip(pattern) {
-    await this.page.mouse.move(5, 5);
-    await this.page.locator('[id="tirlens.tirlens.status"]').hover();
     const hover = this.page.locator(".monaco-hover:not(.hidden)");
-    const text = await until(`tooltip ${pattern}`, 10 * SECONDS, async () => {
-      const texts = (await hover.allInnerTexts()).map(plain);
-      return texts.find((one) => pattern.test(one));
+    const text = await until(`tooltip ${pattern}`, async () => {
+      await this.page.mouse.move(5, 5);
+      await this.page.locator('[id="tirlens.tirlens.status"]').hover({ timeout: LOST });
+      const ask = async () => {
+        const texts = (await hover.allInnerTexts()).map(plain);
+        return texts.find((one) => pattern.test(one));
+      };
+      return until("a tooltip that matches", ask, LOST);
     });
     await this.page.mouse.move(5, 5);
     return text;
@@ -169,36 +179,47 @@ export class Window {
 
   /** Runs a command by its title, as a user finds it. */
   async command(title) {
-    await this.page.keyboard.press("F1");
-    const input = this.page.locator(".quick-input-widget input");
-    await input.waitFor({ timeout: 10 * SECONDS });
-    await input.fill(`>${title}`);
-    const rows = this.page.locator(".quick-input-list .monaco-list-row");
-    // The first row may be a command with a longer title: "Close All Editors" for "Close Editor".
-    const row = await until(`command ${title}`, 10 * SECONDS, async () => {
-      const labels = await rows.evaluateAll((all) => all.map((one) => one.getAttribute("aria-label") ?? ""));
-      const at = labels.findIndex((label) => label === title || label.startsWith(`${title},`));
-      return at < 0 ? undefined : rows.nth(at);
+    // Others have a longer title, "Close All Editors" for "Close Editor", or a key in their label.
+    const [whole, start] = [title, `${title},`].map((text) => JSON.stringify(text));
+    await this.pick("F1", `>${title}`, `[aria-label=${whole}], [aria-label^=${start}]`);
+  }
+
+  /** Opens a quick pick by `key`, types `text`, and clicks the first row that the selector matches. */
+  async pick(key, text, selector) {
+    const widget = this.page.locator(".quick-input-widget");
+    const row = widget.locator(".quick-input-list .monaco-list-row").and(this.page.locator(selector));
+    await until(`${text} to pick`, async () => {
+      if (await widget.isVisible()) {
+        // Its rows and its field are those of another question, or it had no such row.
+        await this.page.keyboard.press("Escape");
+        await widget.waitFor({ state: "hidden", timeout: LOST });
+      }
+      await this.page.keyboard.press(key);
+      await widget.locator("input").first().fill(text, { timeout: LOST });
+      // By what it is, not by its place in the list: the list changes while commands are searched.
+      await row.first().click({ timeout: LOST });
+      return true;
     });
-    await row.click();
   }
 
   /** The rows of the open quick pick. */
   async choices(pattern) {
     const rows = this.page.locator(".quick-input-list .monaco-list-row");
-    await rows.filter({ hasText: pattern }).first().waitFor({ timeout: 15 * SECONDS });
+    await rows.filter({ hasText: pattern }).first().waitFor({ timeout: LIMIT });
     return (await rows.allInnerTexts()).map(plain);
   }
 
+  /** Types into the open quick pick and takes the row that is marked then. */
   async choose(text) {
-    await this.page.locator(".quick-input-widget input").first().fill(text);
-    await this.choices(text);
+    await this.page.locator(".quick-input-widget input").first().fill(text, { timeout: LIMIT });
+    const marked = this.page.locator(".quick-input-list .monaco-list-row.focused");
+    await marked.filter({ hasText: text }).first().waitFor({ timeout: LIMIT });
     await this.page.keyboard.press("Enter");
   }
 
   /** The frame of the open webview whose text matches. */
-  async webview(pattern, timeout = 20 * SECONDS) {
-    return until(`webview ${pattern}`, timeout, async () => {
+  async webview(pattern) {
+    return until(`webview ${pattern}`, async () => {
       for (const frame of this.page.frames()) {
         const text = await frame.locator("body").innerText({ timeout: 1000 }).catch(() => "");
         if (frame !== this.page.mainFrame() && pattern.test(text)) {
@@ -210,9 +231,9 @@ export class Window {
   }
 
   /** The squiggles of the open file: their number by severity. */
-  async squiggle(severity, timeout = 60 * SECONDS) {
+  async squiggle(severity) {
     const squiggle = this.page.locator(`.squiggly-${severity}`);
-    await squiggle.first().waitFor({ state: "attached", timeout });
+    await squiggle.first().waitFor({ state: "attached", timeout: LIMIT });
     return squiggle.count();
   }
 
@@ -220,23 +241,14 @@ export class Window {
   async problems(pattern) {
     await this.command("Problems: Focus on Problems View");
     const rows = this.page.locator(".markers-panel .monaco-list-row");
-    await rows.filter({ hasText: pattern }).first().waitFor({ timeout: 15 * SECONDS });
+    await rows.filter({ hasText: pattern }).first().waitFor({ timeout: LIMIT });
     return (await rows.allInnerTexts()).map(plain);
   }
 
   async openFile(name) {
-    await this.page.keyboard.press("Control+P");
-    const input = this.page.locator(".quick-input-widget input");
-    await input.waitFor({ timeout: 10 * SECONDS });
-    await input.fill(name);
     const base = name.split("/").at(-1);
-    const first = this.page.locator(".quick-input-list .monaco-list-row").first();
-    await until(`${base} as the first choice`, 15 * SECONDS, async () => {
-      const text = await first.innerText();
-      return text.includes(base) ? text : undefined;
-    });
-    await this.page.keyboard.press("Enter");
-    await this.page.locator(`.tab.active[aria-label^="${base}"]`).waitFor();
+    await this.pick("Control+P", name, `[aria-label^=${JSON.stringify(base)}]`);
+    await this.page.locator(`.tab.active[aria-label^="${base}"]`).waitFor({ timeout: LIMIT });
   }
 
   /** Closes the tab whose name begins so. */
@@ -250,7 +262,7 @@ export class Window {
   async settledLenses(pattern) {
     let since = Date.now();
     let before = "";
-    return until("settled lenses", 60 * SECONDS, async () => {
+    return until("settled lenses", async () => {
       const now = (await this.lenses(pattern)).join("\n");
       if (now !== before) {
         [before, since] = [now, Date.now()];
@@ -262,7 +274,7 @@ export class Window {
   /** What the status bar says for a while. */
   async notice(pattern) {
     const bar = this.page.locator(".part.statusbar");
-    return until(`notice ${pattern}`, 10 * SECONDS, async () => {
+    return until(`notice ${pattern}`, async () => {
       const text = plain(await bar.innerText());
       return pattern.test(text) ? pattern.exec(text)[0] : undefined;
     });
@@ -271,7 +283,7 @@ export class Window {
   /** Grants trust to the workspace, from the banner of Restricted Mode. */
   async trust() {
     await this.page.getByRole("button", { name: "Manage" }).first().click();
-    await this.page.locator(".workspace-trust-editor").waitFor({ timeout: 10 * SECONDS });
+    await this.page.locator(".workspace-trust-editor").waitFor({ timeout: LIMIT });
     await this.page.locator(".workspace-trust-editor").getByText("Trust", { exact: true }).click();
     await this.page.keyboard.press("Escape");
     const close = this.page.locator(".modal-editor-action-container .codicon-close, .editor-modal .codicon-close");
@@ -286,15 +298,20 @@ export class Window {
 }
 
 /** Asks again until there is an answer. */
-export async function until(what, timeout, ask) {
-  const deadline = Date.now() + timeout;
+export async function until(what, ask, limit = LIMIT) {
+  const deadline = Date.now() + limit;
+  let failure = "";
   for (;;) {
-    const answer = await ask().catch(() => undefined);
-    if (answer !== undefined) {
-      return answer;
+    try {
+      const answer = await ask();
+      if (answer !== undefined) {
+        return answer;
+      }
+    } catch (error) {
+      failure = `, at last: ${error.message.split("\n")[0]}`;
     }
     if (Date.now() > deadline) {
-      throw new Error(`waited ${timeout / SECONDS} s for: ${what}`);
+      throw new Error(`waited ${limit / SECONDS} s for: ${what}${failure}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
