@@ -64,6 +64,10 @@ def test_lines_of_a_product_of_tilelang(lower: Any, tilelang_python: Path) -> No
     assert status == 0, err
     source = path.read_text().splitlines()
     product = 1 + next(n for n, line in enumerate(source) if "T.gemm(" in line)
-    products = [line for line in out.splitlines() if "HGMMA" in line]
+    row, *products = [line for line in out.splitlines() if "HGMMA" in line]
     assert products and all(line.startswith(f"{product:>5} | [B") for line in products)
+    # What the line became, above the instructions.
+    assert row.startswith(f"{product:>5} | // {product:>4}")
+    assert f"HGMMA.64x128x16.F32 x{len(products)}, WARPGROUP.DEPBAR" in row
+    assert any("UTMALDG.2D x" in line and "(TMA load)" in line for line in out.splitlines())
     assert "registers a thread" in err and "stack frame 0 bytes" in err

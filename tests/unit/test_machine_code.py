@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tirlens.pipeline.machine_code import resource_text, with_readable_listing
+from tirlens.pipeline.machine_code import MachineText, resource_text, with_readable_listing
 from tirlens_worker.frameworks.lowering.machine_code import add_machine_code, kernels_of
 from tirlens_worker.protocol import CompiledKernel, Compiler, GeneratedCode, GeneratedText
 
@@ -91,12 +91,17 @@ def test_what_is_not_reported_is_left_out(kernel: CompiledKernel, expected: str)
 def test_instructions_are_linked_by_the_generated_source() -> None:
     cuda, sass = with_readable_listing(code(LISTING)).texts
     assert cuda.lines == (0, 13)
-    assert list(zip(sass.text.splitlines(), sass.lines, strict=True)) == [
-        ("// k, sm_80: " + resource_text(code("").compiled[0]), 0),
-        ("[B--2---:R-:W-:Y:S05] 0000  FADD R4, R4, R5", 13),
-        (".L_x_0:", 0),
-        ("[B------:R-:W-:-:S05] 0010    @P1 BRA `(.L_x_0)", 0),
+    assert isinstance(sass, MachineText)
+    rows = zip(sass.text.splitlines(), sass.lines, sass.cuda_lines, strict=True)
+    assert list(rows) == [
+        ("// k, sm_80: " + resource_text(code("").compiled[0]), 0, 0),
+        ("// line  instructions  registers  machine code", 0, 0),
+        ("//   13             1          2  FADD", 13, 0),
+        ("[B--2---:R-:W-:Y:S05] 0000  FADD R4, R4, R5", 13, 2),
+        (".L_x_0:", 0, 0),
+        ("[B------:R-:W-:-:S05] 0010    @P1 BRA `(.L_x_0)", 0, 0),
     ]
+    assert [code.text for code in sass.by_line["k"].values()] == ["FADD"]
 
 
 def test_a_listing_that_is_not_understood_is_refused() -> None:
@@ -110,7 +115,8 @@ def test_every_instruction_is_printed_once(recorded: str) -> None:
     listing = lzma.decompress((DATA / f"{recorded}.sass.xz").read_bytes()).decode()
     found = with_readable_listing(code(listing)).texts[1]
     assert len(found.lines) == found.text.count("\n")
-    assert found.text.count("EXIT") == sum(
+    instructions = [line for line in found.text.splitlines() if line.startswith("[B")]
+    assert sum("EXIT" in line for line in instructions) == sum(
         " EXIT" in line and "/*" in line for line in listing.splitlines()
     )
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from tirlens.pipeline.device_choice import choose_devices
 from tirlens.pipeline.file_report import KernelIndex
 from tirlens.pipeline.lowering_request import RequestIndex
-from tirlens.pipeline.machine_code import SASS, with_readable_listing
+from tirlens.pipeline.machine_code import SASS, MachineText, with_readable_listing
 from tirlens.pipeline.options import Options
 from tirlens.source.source_file import SourceFile
 from tirlens_worker.facts import Branch, Gemm, KernelFacts, Loop, Mma, Node, Statement, While
@@ -163,7 +163,23 @@ def generated_json(code: GeneratedCode, lines: Mapping[str, int]) -> dict[str, o
         "spill_bytes": max(spills, default=None),
         "compiled": [asdict(kernel) for kernel in code.compiled],
         "resources_error": code.resources_error or None,
-        "texts": {
-            text.language: {"text": text.text, "lines": list(text.lines)} for text in code.texts
-        },
+        "texts": {text.language: _text_json(text) for text in code.texts},
     }
+
+
+def _text_json(text: GeneratedText) -> dict[str, object]:
+    found: dict[str, object] = {"text": text.text, "lines": list(text.lines)}
+    if isinstance(text, MachineText):
+        found["cuda_lines"] = list(text.cuda_lines)
+        found["by_line"] = [
+            {
+                "function": function,
+                "line": line,
+                "instructions": code.instructions,
+                "registers": code.registers,
+                "operations": [asdict(operation) for operation in code.operations],
+            }
+            for function, lines in text.by_line.items()
+            for line, code in lines.items()
+        ]
+    return found

@@ -1,17 +1,48 @@
-"""Machine code for display: an instruction a line, with its scheduling and its source line."""
+"""Machine code for display: an instruction a line, with its scheduling and its source line.
+
+Above the instructions of a function stands what each line of the document became.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
+from tirlens.ide.machine_operations import LineCode, code_by_line
 from tirlens_sass import Control, Function, Instruction, Listing, ListingError, read
 from tirlens_worker.protocol import NO_LINE, CompiledKernel, GeneratedCode, GeneratedText
 
 SASS = "sass"
 # The name of the file that the worker compiles.
 _COMPILED = "kernel.cu"
+
+
+@dataclass(frozen=True)
+class MachineText(GeneratedText):
+    """SASS for display.
+
+    Parameters
+    ----------
+    cuda_lines
+        The line of the CUDA source of each line; 0 for none.
+    by_line
+        What lines of the document became, by function.
+    """
+
+    cuda_lines: tuple[int, ...] = ()
+    by_line: Mapping[str, Mapping[int, LineCode]] = field(
+        default_factory=dict[str, Mapping[int, LineCode]]
+    )
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line of the text with its lines in the document and in the CUDA source; 0 for none."""
+
+    text: str
+    line: int = NO_LINE
+    cuda_line: int = NO_LINE
 
 
 def with_readable_listing(code: GeneratedCode) -> GeneratedCode:
@@ -34,32 +65,53 @@ def with_readable_listing(code: GeneratedCode) -> GeneratedCode:
 
 def _readable(
     listing: Listing, compiled: Sequence[CompiledKernel], lines: Sequence[int]
-) -> GeneratedText:
+) -> MachineText:
     resources = {kernel.name: kernel for kernel in compiled}
-    rows = list(_rows(listing, resources, lines))
-    text = "".join(f"{row}\n" for row, _ in rows)
-    return GeneratedText(SASS, text, tuple(line for _, line in rows))
-
-
-def _rows(
-    listing: Listing, resources: Mapping[str, CompiledKernel], lines: Sequence[int]
-) -> Iterator[tuple[str, int]]:
-    """Each line of the text with its line in the document."""
+    rows: list[_Row] = []
+    by_line: dict[str, Mapping[int, LineCode]] = {}
     for function in listing.functions:
-        head = f"// {function.name}, {listing.architecture}"
-        if function.name in resources:
-            head += f": {resource_text(resources[function.name])}"
-        yield head, NO_LINE
-        labels = _labels(function)
-        for index, instruction in enumerate(function.instructions[: _length(function)]):
-            yield from ((f"{label}:", NO_LINE) for label in labels.get(index, ()))
-            loop = function.loop_of(index)
-            indentation = "  " * (loop.depth if loop is not None else 0)
-            row = f"{_control(instruction.control)} {instruction.address:04x}  {indentation}"
-            yield row + instruction.text, _document_line(instruction, lines)
+        kernel = resources.get(function.name)
+        about = f": {resource_text(kernel)}" if kernel is not None else ""
+        rows.append(_Row(f"// {function.name}, {listing.architecture}{about}"))
+        instructions = function.instructions[: _length(function)]
+        places = [_cuda_line(one, len(lines)) for one in instructions]
+        found = [lines[place - 1] if place else NO_LINE for place in places]
+        has_spills = any(_spills(kernel)) if kernel is not None else None
+        by_line[function.name] = code = code_by_line(function, found, has_spills)
+        rows += _summary(code)
+        rows += _rows(function, found, places)
     unknown = listing.unknown_opcodes
     if unknown:
-        yield f"// opcodes that are not known: {', '.join(sorted(unknown))}", NO_LINE
+        rows.append(_Row(f"// opcodes that are not known: {', '.join(sorted(unknown))}"))
+    return MachineText(
+        SASS,
+        "".join(f"{row.text}\n" for row in rows),
+        tuple(row.line for row in rows),
+        tuple(row.cuda_line for row in rows),
+        by_line,
+    )
+
+
+def _summary(code: Mapping[int, LineCode]) -> Iterator[_Row]:
+    """A table of what each line of the document became."""
+    if not code:
+        return
+    yield _Row("// line  instructions  registers  machine code")
+    for line, one in code.items():
+        registers = "?" if one.registers is None else one.registers
+        yield _Row(f"// {line:>4}  {one.instructions:>12}  {registers:>9}  {one.text}", line)
+
+
+def _rows(function: Function, lines: Sequence[int], places: Sequence[int]) -> Iterator[_Row]:
+    """A row for each instruction, and for each label of a branch."""
+    labels = _labels(function)
+    for index, (line, place) in enumerate(zip(lines, places, strict=True)):
+        instruction = function.instructions[index]
+        yield from (_Row(f"{label}:") for label in labels.get(index, ()))
+        loop = function.loop_of(index)
+        indentation = "  " * (loop.depth if loop is not None else 0)
+        text = f"{_control(instruction.control)} {instruction.address:04x}  {indentation}"
+        yield _Row(text + instruction.text, line, place)
 
 
 def resource_text(kernel: CompiledKernel) -> str:
@@ -109,11 +161,11 @@ def _control(control: Control | None) -> str:
     return f"[B{waits}:R{read_}:W{write}:{yields}:S{control.stall_cycles:02}]"
 
 
-def _document_line(instruction: Instruction, lines: Sequence[int]) -> int:
-    """The line of the document: that of the innermost line of the generated source."""
+def _cuda_line(instruction: Instruction, count: int) -> int:
+    """The innermost line of the generated source, which has `count` lines; 0 for none."""
     if instruction.source is None:
         return NO_LINE
     for place in (instruction.source, *instruction.callers):
-        if PurePath(place.file).name == _COMPILED and 0 < place.line <= len(lines):
-            return lines[place.line - 1]
+        if PurePath(place.file).name == _COMPILED and 0 < place.line <= count:
+            return place.line
     return NO_LINE
