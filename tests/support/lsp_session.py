@@ -160,7 +160,7 @@ class ClientHere:
         reading = await session._readings.of_saved_text(document)
         job = await analyses._plan(document, document.generation, configuration, reading)
         _, parts = complete(job.plan, Result(job.plan.whole.id, kernels=facts))
-        analyses._parts.add(job.path, parts, job.plan.used_keys)
+        analyses.caches.parts.add(job.path, parts, job.plan.used_keys)
 
     def edit(self, uri: str, version: int, *changes: Any) -> None:
         document = {"uri": uri, "version": version}

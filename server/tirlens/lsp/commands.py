@@ -338,7 +338,7 @@ def debug_information(server: Server) -> dict[str, Any]:
         "trusted": session.configuration.trusted,
         "open_files": len(session.documents),
         "workers": workers,
-        "durations_s": list(session.analyses.durations_s),
+        "durations_s": list(session.analyses.requests.durations_s),
         "modules": sorted(sys.modules),
     }
 

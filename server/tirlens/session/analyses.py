@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections import deque
-from collections.abc import Coroutine, Iterable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Coroutine
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tirlens.session.baseline_analysis import BaselineAnalyses
+from tirlens.session.caches import Caches
 from tirlens.session.evaluation import Evaluation, evaluate
 from tirlens.session.events import (
     EventSink,
@@ -27,8 +25,9 @@ from tirlens.session.events import (
 )
 from tirlens.session.idle_lowering import IdleLowering
 from tirlens.session.idle_trials import IdleTrials
-from tirlens.session.job import Job, complete, find_environment, plan_job
+from tirlens.session.job import Job, find_environment, plan_job
 from tirlens.session.late_imports import import_pipeline
+from tirlens.session.pending_requests import PendingRequests
 from tirlens.session.repositories import Repositories
 from tirlens.session.worker_queues import WorkerQueues
 from tirlens_worker.protocol import Result
@@ -36,31 +35,13 @@ from tirlens_worker.protocol import Result
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tirlens import pipeline
     from tirlens.session.analysis import Analysis, Reading
     from tirlens.session.baselines import Pins
     from tirlens.session.configuration import Configuration
     from tirlens.session.document import Document
     from tirlens.session.readings import Readings
-    from tirlens_worker.protocol import Analyze
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(eq=False)
-class _Pending:
-    """A request that a worker has not answered, and the last job that waits for the answer."""
-
-    job: Job
-    request: Analyze
-    answer: asyncio.Future[Result]
-    began_s: float
-    ahead: asyncio.Task[None] | None = None
-
-    def is_same(self, job: Job, request: Analyze) -> bool:
-        """Whether `request` is the pending one: a worker does not depend on all settings."""
-        same_interpreter = self.job.interpreter == job.interpreter
-        return same_interpreter and replace(self.request, id=request.id) == request
 
 
 class Analyses:
@@ -77,51 +58,34 @@ class Analyses:
 
     Attributes
     ----------
+    caches
+        What is known of all documents.
     queues
-        The requests to the workers.
-    durations_s
-        How long the workers took for the last requests, in seconds.
+        The queues of the workers.
+    requests
+        The requests that no worker has answered.
     """
 
     def __init__(self, emit: EventSink, readings: Readings, pins: Pins) -> None:
+        self.caches = Caches()
         self.queues = WorkerQueues(emit)
-        self.durations_s: deque[float] = deque(maxlen=50)
         self._emit = emit
         self._readings = readings
         self._lowering = IdleLowering(self.queues)
+        self.requests = PendingRequests(self.queues, self._lowering, self.caches, self._run_task)
         self._trials = IdleTrials(self.queues)
         self._repositories = Repositories()
         self._baselines = BaselineAnalyses(self.queues, self._lowering, self._repositories, pins)
-        self._pending: dict[Document, _Pending] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._settings_problems: dict[Path, tuple[str, ...]] = {}
         self._last_id = 0
-
-    @cached_property
-    def _parts(self) -> pipeline.PartCache:
-        # Made late, because importing the pipeline takes longer than an answer may.
-        from tirlens import pipeline
-
-        return pipeline.PartCache()
-
-    @cached_property
-    def _reports(self) -> pipeline.ReportCache:
-        from tirlens import pipeline
-
-        return pipeline.ReportCache()
-
-    @cached_property
-    def _measured(self) -> pipeline.MeasuredFiles:
-        from tirlens import pipeline
-
-        return pipeline.MeasuredFiles()
 
     def start(self, document: Document, configuration: Configuration) -> None:
         """Analyse the saved text of `document` with the present settings."""
         document.generation += 1
         document.is_cancelled = False
         if self.queues.drop_waiting(document.uri):
-            self._pending.pop(document, None)
+            self.requests.forget(document)
         self._run_task(self._analyze_safely(document, document.generation, configuration))
 
     def _run_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
@@ -131,12 +95,6 @@ class Analyses:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def distrust_files(self, document: Document, files: Iterable[str]) -> None:
-        """Do not reuse a pending request that may have read `files` before they changed."""
-        pending = self._pending.get(document)
-        if pending is not None and not all(map(pending.job.plan.is_older, files)):
-            del self._pending[document]
-
     def stop(self, document: Document) -> None:
         """End the analysis of `document`, and show nothing of it."""
         document.generation += 1
@@ -144,7 +102,7 @@ class Analyses:
 
     def clear_cache(self) -> None:
         """Forget all parts of earlier answers."""
-        self._parts.clear()
+        self.caches.parts.clear()
 
     async def close(self) -> None:
         """End all analyses and the workers."""
@@ -186,17 +144,17 @@ class Analyses:
         if problem is not None:
             problem = replace(problem, span=reading.source.framework_import)
         if request is None or problem is not None:
-            self._pending.pop(document, None)
+            self.requests.forget(document)
             self.queues.cancel_submitted(document.uri)
             answer = Result(request.id, problems=(problem,)) if request and problem else None
             result = await asyncio.to_thread(job.plan.result, answer)
-            self._parts.add(job.path, {}, job.plan.used_keys)
+            self.caches.parts.add(job.path, {}, job.plan.used_keys)
         else:
             document.is_running = True
             self._emit(_status(job, "analyzing"))
-            pending = self._submit(job, request)
+            pending = self.requests.submit(job, request)
             job = pending.job
-            answered = await self._answer(pending, job)
+            answered = await self.requests.answer(pending, job)
             if answered is None:
                 return
             result = answered
@@ -222,7 +180,7 @@ class Analyses:
     async def _compare(self, job: Job) -> None:
         """Show how the kernels differ from those of the pinned version."""
         document = job.document
-        version = await self._baselines.version(job, self._parts, self._reports)
+        version = await self._baselines.version(job, self.caches.parts, self.caches.reports)
         if not job.is_current or document.analysis is None or version is document.baseline:
             return
         is_same = await asyncio.to_thread(lambda: version == document.baseline)
@@ -264,75 +222,21 @@ class Analyses:
             self._repositories.with_captured_calls, document.path, reading.source
         )
         source = self._repositories.with_known_calls(document.path, source)
-        await asyncio.to_thread(self._measured.times_of, document.path)
-        if self._measured.problems:
-            stored = (text for texts in self._measured.problems.values() for text in texts)
+        await asyncio.to_thread(self.caches.measured.times_of, document.path)
+        if self.caches.measured.problems:
+            stored = (text for texts in self.caches.measured.problems.values() for text in texts)
             self._report_settings(document.path.parent, (*problems, *stored))
         reading = replace(reading, source=source)
         self._last_id += 1
         identity = self._last_id
         while True:
-            parts = self._parts.parts(str(document.path))
+            parts = self.caches.parts.parts(str(document.path))
             job = await asyncio.to_thread(
                 plan_job, identity, document, generation, configuration, reading, environment, parts
             )
             # A part that was cached in the meantime need not be requested.
-            if job.plan.request is None or self._parts.parts(job.path) is parts:
+            if job.plan.request is None or self.caches.parts.parts(job.path) is parts:
                 return job
-
-    def _submit(self, job: Job, request: Analyze) -> _Pending:
-        """The pending request for `job`: `request`, or the one that a worker has already."""
-        document = job.document
-        pending = self._pending.get(document)
-        if pending is not None and pending.is_same(job, request):
-            pending.job = job.with_start_of(pending.job.plan)
-            return pending
-        self._lowering.stop(document)
-
-        def on_step(result: Result) -> None:
-            started.ahead = self._run_task(self._evaluate_ahead(started, started.ahead, result))
-
-        steps = job.plan.steps
-        answer = self.queues.submit(job.interpreter, document.uri, request, steps, on_step)
-        started = self._pending[document] = _Pending(job, request, answer, time.perf_counter())
-        return started
-
-    async def _evaluate_ahead(
-        self, pending: _Pending, before: asyncio.Task[None] | None, result: Result
-    ) -> None:
-        """Evaluate a part of the answer while the worker continues, after the part `before`."""
-        from tirlens import pipeline
-
-        if before is not None:
-            await asyncio.wait([before])
-        job = pending.job
-        if job.is_current:
-            await asyncio.to_thread(
-                pipeline.file_report, job.plan.source, result, job.options, job.path, self._reports
-            )
-
-    async def _answer(self, pending: _Pending, job: Job) -> Result | None:
-        """The result of `job`; None if it is not current or a later job waits for the answer."""
-        document = job.document
-        try:
-            answer = await asyncio.shield(pending.answer)
-            if pending.job is not job:
-                return None
-            if pending.ahead is not None:
-                await asyncio.wait([pending.ahead])
-            duration_s = time.perf_counter() - pending.began_s
-            plan = job.plan
-            result, parts = await asyncio.to_thread(complete, plan, answer)
-            # The parts of an obsolete answer too: most of them hold for the next text.
-            self._parts.add(job.path, parts, plan.used_keys)
-        finally:
-            # Not before the parts are cached: an equal request would be sent again.
-            if pending.job is job and self._pending.get(document) is pending:
-                del self._pending[document]
-        if pending.job is not job or not job.is_current:
-            return None
-        self.durations_s.append(duration_s)
-        return result
 
     async def _show(self, job: Job, result: Result) -> None:
         """Evaluate `result` and show it; then lower its kernels and show it again."""
@@ -345,7 +249,7 @@ class Analyses:
         self._emit(_status(job, "ready"))
         if lowering is None or lowering.request is None:
             self._lowering.stop(document)
-        elif await self._lowering.run(job, lowering, self._parts):
+        elif await self._lowering.run(job, lowering, self.caches.parts):
             await self._evaluate(job, result)
 
     async def _evaluate(self, job: Job, result: Result) -> Evaluation | None:
@@ -354,11 +258,11 @@ class Analyses:
             evaluate,
             job,
             result,
-            self._parts.parts(job.path),
-            self._reports,
+            self.caches.parts.parts(job.path),
+            self.caches.reports,
             self._repositories.awaited_kernels,
             self._trials.known,
-            self._measured,
+            self.caches.measured,
         )
         if not job.is_current:
             return None
@@ -395,7 +299,7 @@ class Analyses:
 
     def _stop_worker(self, document: Document) -> None:
         """Let no worker continue with `document`."""
-        self._pending.pop(document, None)
+        self.requests.forget(document)
         self._lowering.stop(document)
         self._baselines.stop(document)
         self.queues.cancel(document.uri)

@@ -117,7 +117,7 @@ class Session:
             if document is not saved and document.analysis is not None:
                 changed = document.analysis.files & files
                 if changed:
-                    self.analyses.distrust_files(document, changed)
+                    self.analyses.requests.distrust_files(document, changed)
                 if changed or any(folder in document.path.parents for folder in tables):
                     self._analyze(document)
 
