@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import re
 from dataclasses import dataclass, field, replace
@@ -11,9 +10,9 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tup
 from ..facts import Built, ModelSizes, Span, no_entries
 from ..frameworks.locations.block_lines import NO_LINES, BlockLines
 from ..program import compilations, defined_values, execution, load, missing_packages
-from ..program.document import Definition, describe
+from ..program.document import describe
 from ..protocol import CallCandidate, KernelRequest
-from . import assumed_calls
+from . import assumed_calls, local_definitions
 from .assumed_calls import Call
 from .device_fit import is_launchable
 from .failures import ArgumentsError
@@ -294,48 +293,12 @@ class Evaluator:
 
         The call is that of a factory for which `expression` gives no arguments.
         """
-        namespace = dict(self._loaded.namespace)
-        around, inner = _parts_of_local(expression)
-        for keyword in getattr(around, "keywords", ()):
-            code = compile(ast.Expression(keyword.value), "<{}>".format(expression), "eval")
-            namespace[keyword.arg] = execution.value_of(code, namespace)
-        for span in request.prelude:
-            statement = self._document.statement_at(span)
-            if statement is not None:
-                load.execute(self._loaded, statement, namespace)
-        definition = request.definition and self._document.statement_at(request.definition)
-        if not isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
-            raise NoKernelError("the definition of {} was not found".format(request.name))
-        value = self._define_nested(request, definition, namespace)
-        namespace[definition.name] = value
+        value, name, namespace, inner = local_definitions.define(self._loaded, request, expression)
         if inner:
             return self._value(inner, namespace), None
         if is_kernel(value) or not (callable(value) or hasattr(value, "specialize")):
             return value, None
-        return self._call_with_assumed(value, definition.name, namespace, request)
-
-    def _define_nested(
-        self, request: KernelRequest, definition: Definition, namespace: Dict[str, Any]
-    ) -> Any:
-        """Execute `definition` inside empty copies of the functions and classes that enclose it.
-
-        It then has its qualified name, by which TVM's parser finds its source.
-        """
-        statement, reach = definition, definition.name
-        around = self._document.definitions_along(request.local_to or "", request.span.line)
-        for node in reversed(around):
-            is_function = isinstance(node, ast.FunctionDef)
-            form = "def x():\n return {}" if is_function else "class x:\n {}"
-            enclosing: Any = ast.parse(form.format(reach)).body[0]
-            for part in ast.walk(enclosing):
-                ast.copy_location(part, definition)
-            enclosing.name = node.name
-            enclosing.body[: 0 if is_function else 1] = [statement]
-            statement = enclosing
-            reach = node.name + "()" if is_function else "{}.{}".format(node.name, reach)
-        local_names: Dict[str, Any] = {}
-        load.execute(self._loaded, statement, namespace, local_names)
-        return execution.value_of(reach, namespace, local_names)
+        return self._call_with_assumed(value, name, namespace, request)
 
     def _call_with_assumed(
         self, value: Any, name: str, namespace: Dict[str, Any], request: KernelRequest
@@ -359,22 +322,6 @@ class Evaluator:
             if function_name in found:
                 return self._document.span_of(found[function_name])
         return request.span
-
-
-def _parts_of_local(expression: str) -> Tuple[ast.expr, str]:
-    """The call of the function around a local kernel, and that of the kernel in it as text.
-
-    ``test_add(n=4).scale(256, 128)`` is ``scale(256, 128)`` in ``test_add(n=4)``. The text is empty
-    where the expression ends before.
-    """
-    text = expression.strip()
-    node = around = ast.parse(text, mode="eval").body
-    while isinstance(node, (ast.Call, ast.Attribute)):
-        if isinstance(node, ast.Call):
-            around = node
-        node = node.func if isinstance(node, ast.Call) else node.value
-    end: Any = getattr(around, "end_col_offset", None)
-    return around, text.encode()[end:].decode().lstrip(".")
 
 
 def _with_arguments(candidate: CallCandidate, call: Call) -> CallCandidate:
