@@ -238,6 +238,22 @@ def test_a_row_that_cannot_be_is_a_problem(
     assert problem.position.row == 2
 
 
+@pytest.mark.parametrize("column", ["domainId", "globalTid", "textId"])
+def test_a_domain_that_cannot_be_is_a_problem(column: str, tmp_path: Path) -> None:
+    event: dict[str, object] = dict.fromkeys(COLUMNS["NVTX_EVENTS"].split(", "))
+    domain = {"start": 0, "eventType": 75, "globalTid": THREAD, "textId": 4, "domainId": 1}
+    mark = {"start": 5, "eventType": 34, "globalTid": THREAD, "text": "mark", "domainId": 1}
+    rows = [event | domain | {column: "x"}, event | domain, event | mark]
+    path = write_export(
+        tmp_path / "domains.sqlite",
+        {"StringIds": STRINGS, "NVTX_EVENTS": [list(row.values()) for row in rows]},
+    )
+    records = records_of(path)
+    assert [signpost.name for signpost in only(Signpost, records)] == ["step:mark"]
+    messages = [problem.message for problem in only(Problem, records)]
+    assert f"NVTX_EVENTS, row 1: {column} is 'x', no whole number" in messages
+
+
 def test_names_that_are_not_there_or_too_long(tmp_path: Path) -> None:
     path = write_export(
         tmp_path / "names.sqlite",

@@ -72,6 +72,7 @@ class _Export:
     def records(self) -> Iterator[Record]:
         """The devices, then all else."""
         yield from self._database.remarks()
+        yield from self._names.problems
         yield from self._names.devices.values()
         read: dict[str, Callable[[Row], Record]] = {
             "CUPTI_ACTIVITY_KIND_KERNEL": self._kernel,

@@ -14,7 +14,7 @@ from tirlens.measured.reading.nsight_systems_database import (
     Row,
     whole_number,
 )
-from tirlens.measured.records import MeasuredDevice
+from tirlens.measured.records import MeasuredDevice, Problem
 
 # ENUM_NSYS_EVENT_TYPE: the creation of a domain of NVTX.
 _DOMAIN = 75
@@ -31,6 +31,8 @@ class Names:
     ----------
     devices
         The GPUs by their numbers in the database.
+    problems
+        The domains whose names are not known.
     """
 
     def __init__(self, database: Database) -> None:
@@ -39,6 +41,7 @@ class Names:
         self.kernel = lru_cache(_NAMES_IN_MEMORY)(self._read_kernel)
         self.device = lru_cache(_DEVICES)(self._read_device)
         self.devices: Mapping[int, MeasuredDevice] = dict(self._read_gpus())
+        self.problems: list[Problem] = []
         self._domains = dict(self._read_domains())
 
     def _read_string(self, identifier: int) -> str | None:
@@ -101,17 +104,22 @@ class Names:
         gpu = self.devices.get(gpu_id)
         return str(number) if gpu is None else gpu.device
 
-    def _read_domains(self) -> Iterator[tuple[tuple[int, int | None], str]]:
+    def _read_domains(self) -> Iterator[tuple[tuple[int | None, int | None], str]]:
         """The names of NVTX's domains in each process."""
         if not self._database.has(RANGES, "eventType", *RANGE_COLUMNS):
             return
         for row in self._database.connection.execute(
-            f"SELECT domainId, globalTid, text, textId FROM {RANGES} WHERE eventType = {_DOMAIN}"
-            f" LIMIT {_DEVICES}"
+            f"SELECT rowid AS row, domainId, globalTid, text, textId FROM {RANGES}"
+            f" WHERE eventType = {_DOMAIN} LIMIT {_DEVICES}"
         ):
-            name = self._text(row)
-            if name is not None and isinstance(row["domainId"], int):
-                yield (row["domainId"], _process(row)), name
+            try:
+                key, name = (whole_number(row, "domainId"), _process(row)), self._text(row)
+            except ValueError as error:
+                message = f"{RANGES}, row {row['row']}: {error}"
+                self.problems.append(Problem(self._database.position(row), message))
+                continue
+            if name is not None:
+                yield key, name
 
     def range(self, row: Row) -> str:
         """The name of a range or mark, with its domain if that is not the default."""
