@@ -94,6 +94,13 @@ def test_streams_are_lanes_and_overlapped_communication_is_not_exposed() -> None
     assert parts_are_the_wall(step)
 
 
+@pytest.mark.slow
+def test_every_stream_has_a_lane() -> None:
+    streams = [str(number) for number in range(0x10001)]
+    step = step_of(operation("copy", 1, 1, stream=stream) for stream in streams)
+    assert [lane.stream for lane in step.lanes] == streams
+
+
 def test_files_have_clocks_and_devices_of_their_own() -> None:
     step = step_of([
         replace(operation("a", start, 10, device="0"), position=Position(path, 1))

@@ -75,7 +75,7 @@ class _Collector:
             clock, found = "order", self._in_order
         origins_s: dict[str, float] = {}
         for (path, _), one in found.items():
-            origins_s[path] = min(origins_s.get(path, math.inf), *one.starts)
+            origins_s[path] = min(origins_s.get(path, math.inf), min(one.starts))
         names = _device_names(found)
         categories: list[Category] = [one.category for one in self._sums]
         uses = [
@@ -151,7 +151,7 @@ class _Collector:
         placed.launched.append(NOT_LAUNCHED if launched_s is None else launched_s)
         placed.kernels.append(number)
         stream = self._streams.setdefault(operation.stream, len(self._streams))
-        placed.streams.append(min(stream, 0xFFFF))
+        placed.streams.append(stream)
         graph = operation.graph_launch
         placed.graphs.append(
             0 if graph is None else self._graphs.setdefault(graph, len(self._graphs) + 1)

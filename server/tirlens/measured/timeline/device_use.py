@@ -20,13 +20,13 @@ NOT_LAUNCHED = float("inf")
 
 @dataclass(slots=True)
 class DeviceOperations:
-    """The operations of a device, each a place in some arrays: 40 bytes."""
+    """The operations of a device, each an element of every array: at most 48 bytes."""
 
     starts: array[float] = field(default_factory=lambda: array("d"))
     ends: array[float] = field(default_factory=lambda: array("d"))
     launched: array[float] = field(default_factory=lambda: array("d"))
     kernels: array[int] = field(default_factory=lambda: array("L"))
-    streams: array[int] = field(default_factory=lambda: array("H"))
+    streams: array[int] = field(default_factory=lambda: array("L"))
     graphs: array[int] = field(default_factory=lambda: array("L"))
 
 
