@@ -5,9 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any, cast
 
-from tirlens.measured.reading.numbers import number_of
+from tirlens.measured.reading.numbers import LONGEST_S, number_of
 
-_LONGEST_US = 3.2e13
+_LONGEST_US = LONGEST_S * 1e6
+# In nanoseconds it fits the 63 bits of SQLite's integers.
 _LATEST_US = 9e15
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tirlens.measured.reading.numbers import number_of, seconds_of
+from tirlens.measured.reading.numbers import count_of, number_of, seconds_of
 from tirlens.measured.records import Position
 
 _COLUMN = re.compile(r"\s*(.*?)\s*(?:\(([^()]*)\))?\s*$")
@@ -24,8 +24,6 @@ _RENAMED = {
     "Average": "Avg", "Minimum": "Min", "Maximum": "Max", "Operations": "Count",
     "Calls": "Num Calls", "CorrID": "CorrId",
 }  # fmt: skip
-# Of the numbers that are whole without a doubt.
-_DIGITS = 18
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class Row:
         if text is None:
             return None
         try:
-            return _whole(text)
+            return count_of(text)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
 
@@ -126,14 +124,5 @@ def _dimensions(text: str) -> tuple[int, int, int] | None:
     words = text.split()
     if not words:
         return None
-    x, y, z = map(_whole, words)
+    x, y, z = map(count_of, words)
     return x, y, z
-
-
-def _whole(text: str) -> int:
-    if len(text) < _DIGITS and text.isdecimal():
-        return int(text)
-    value = number_of(text)
-    if value < 0 or value != int(value):
-        raise ValueError(f"{text!r} is no count")
-    return int(value)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 
-# A year: what is longer is a time stamp or no time at all.
-_LONGEST_S = 3.2e7
+#: A year: what is longer is a time stamp or no time at all.
+LONGEST_S = 3.2e7
 _MOST = 1e15
+_DIGITS_OF_COUNTS = 15
 
 _EXCHANGED = str.maketrans(",.", ".,")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?$")
@@ -53,7 +54,7 @@ def seconds_of(text: str, unit_s: float = 1.0) -> float:
     value = number_of(text) * unit_s
     if value < 0:
         raise ValueError(f"{shortened_repr(text)} is negative")
-    if value > _LONGEST_S:
+    if value > LONGEST_S:
         raise ValueError(f"{shortened_repr(text)} is longer than a year")
     return value
 
@@ -66,6 +67,8 @@ def count_of(text: str) -> int:
     ValueError
         It is no whole number from 0 on, or more than a trace can count.
     """
+    if len(text) <= _DIGITS_OF_COUNTS and text.isdecimal():
+        return int(text)
     value = number_of(text)
     if value < 0 or value != int(value) or value > _MOST:
         raise ValueError(f"{shortened_repr(text)} is no count")
