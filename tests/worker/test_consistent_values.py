@@ -53,6 +53,16 @@ CASES: Mapping[str, tuple[str, dict[str, str], dict[str, str]]] = {
         {"mode": "'whole'"},
         {"mode": "'row'"},
     ),
+    "the nearest of many that are listed": (
+        "assert size in {{{}}}".format(", ".join(str(8 * (2 * i + 1)) for i in range(1, 500))),
+        {"size": "2048"},
+        {"size": "2056"},
+    ),
+    "a number that is no size": (
+        "assert (size + (1 << 2000)) % 64 == 0",
+        {"size": "100"},
+        {"size": "128"},
+    ),
     "nothing that cannot be satisfied": (
         "assert heads < 0",
         {"heads": "16"},

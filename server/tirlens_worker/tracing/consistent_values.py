@@ -9,6 +9,7 @@ gives, until no condition is broken. What the user gives stays.
 from __future__ import annotations
 
 import ast
+import heapq
 import math
 from dataclasses import replace
 from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
@@ -20,6 +21,8 @@ from .model_attempts import Attempt, attempts_with_models
 
 # Each change mends at least one condition.
 _MOST_CHANGES = 6
+# Of the numbers of conditions, of which every product of two is tried.
+_MOST_NUMBERS = 32
 _POWERS = tuple(1 << exponent for exponent in range(16))
 
 
@@ -155,9 +158,9 @@ def _values(
     if not text.isdigit() or text == "0":
         return
     value = int(text)
-    numbers = sorted(
-        {number for one in broken if name in one.names for number in one.numbers} - {value}
-    )
+    found = {number for one in broken if name in one.names for number in one.numbers} - {value}
+    nearest = heapq.nsmallest(_MOST_NUMBERS, found, key=lambda number: _factor(value, number))
+    numbers = sorted(nearest)
     for number in numbers:
         yield str(number)
         yield str(max(value // number, 1) * number)
@@ -173,5 +176,10 @@ def _values(
 def _distance(before: str, after: str) -> float:
     """How much a size changes, as a factor of two; other values are the last choice."""
     if before.isdigit() and after.isdigit() and int(before) and int(after):
-        return abs(math.log2(int(after) / int(before)))
+        return _factor(int(before), int(after))
     return 64.0 if after.isdigit() == before.isdigit() else 65.0
+
+
+def _factor(before: int, after: int) -> float:
+    """By which power of two a size changes, up or down."""
+    return abs(math.log2(after / before))

@@ -31,6 +31,8 @@ from typing import (
 from .asserted_values import conjuncts
 
 _MOST_STATEMENTS = 200
+# The frameworks' sizes have 64 bits.
+_BEYOND_SIZES = 1 << 63
 # Functions of numbers. Others may build something, print or wait.
 _FUNCTIONS = frozenset(
     [
@@ -62,8 +64,8 @@ _OF_LIBRARIES = frozenset(
 class Broken:
     """A condition that values do not satisfy.
 
-    `names` are the parameters on which it depends, `numbers` those that it has: its constants, and
-    the values of both sides of its comparison.
+    `names` are the parameters on which it depends, `numbers` the sizes that it has: its constants,
+    and the values of both sides of its comparison.
     """
 
     line: int
@@ -201,7 +203,7 @@ def _numbers(run: _Run, test: ast.expr) -> Iterator[int]:
     for part in ast.walk(test):
         if isinstance(part, ast.expr) and not isinstance(part, (ast.Compare, ast.BoolOp)):
             known = _value(run, part)
-            if known is not None and type(known[0]) is int and known[0] > 0:
+            if known is not None and type(known[0]) is int and 0 < known[0] < _BEYOND_SIZES:
                 yield known[0]
 
 
