@@ -24,6 +24,8 @@ _LINE_DIRECTIVES = "tl.emit_line_directives"
 # What marks the line of a statement in the printed IR.
 _MARK = "@tirlens:"
 _MARKED = re.compile(r"\s*# " + _MARK + r"(-?\d+)\s*$")
+# The name of a function that has none.
+_PRIVATE = "main"
 _DIRECTIVE = re.compile(r'^\s*#line (\d+) "(.*)"\s*$')
 
 
@@ -81,6 +83,9 @@ def _lower_tvm(
     build = importlib.import_module("tvm.tirx.build")
     host = tvm.target.Target("llvm" if tvm.runtime.enabled("llvm") else "c")
     tvm_target = tvm.target.Target(dict(target)).with_host(host)
+    if "global_symbol" not in dialect.attributes(prim_func):
+        # The host's code of a private function is not made, and its kernels are not split off.
+        prim_func = prim_func.with_attr("global_symbol", _PRIVATE)
     module = tvm.IRModule.from_expr(prim_func)
     with tvm_target:
         module = tvm.tirx.transform.BindTarget(tvm_target)(module)
