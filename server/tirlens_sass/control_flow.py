@@ -72,7 +72,8 @@ def find_blocks(
 
 
 def _transfers(instruction: Instruction) -> bool:
-    return instruction.name in _JUMPS or instruction.name in _ENDS
+    name = instruction.name
+    return name in _JUMPS or name in _ENDS or (name == "CALL" and bool(instruction.targets))
 
 
 def _falls_through(instruction: Instruction) -> bool:

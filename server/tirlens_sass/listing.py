@@ -30,6 +30,8 @@ _PRINTED_COMMENT = re.compile(r"\(\*.*?\*\)")
 # Calls return to the next instruction, and reconvergence continues there.
 _NO_TARGETS = frozenset(("CALL", "RET", "BSSY", "SSY"))
 _TEXT = ".text."
+# A label inside a function.
+_LOCAL = ".L_"
 _ALWAYS = 7
 
 
@@ -201,6 +203,11 @@ class _Reader:
         ]
 
 
+def _is_target(name: str, label: str) -> bool:
+    """Whether control passes to a label for good; ptxas leaves loops by calls that never return."""
+    return name not in _NO_TARGETS or (name == "CALL" and label.startswith(_LOCAL))
+
+
 def _instruction(
     match: re.Match[str], lines: tuple[SourceLine, ...], high: int | None
 ) -> Instruction:
@@ -213,10 +220,10 @@ def _instruction(
     text = match["operands"]
     found = operands.split(_PRINTED_COMMENT.sub("", text))
     listed = _BRANCH_TARGETS.search(text)
-    targets = (
-        tuple(one.label for one in found if one.label and one.kind == "label")
-        if name not in _NO_TARGETS
-        else ()
+    targets = tuple(
+        one.label
+        for one in found
+        if one.label and one.kind == "label" and _is_target(name, one.label)
     )
     if listed:
         targets = tuple(dict.fromkeys(part.strip() for part in listed[1].split(",")))
