@@ -20,6 +20,7 @@
 `README.md` in this folder says what is read, for which architectures, and how it is tested.
 """
 
+from .arithmetic import matrix_operations, scalar_operations
 from .control_flow import Block, Loop
 from .encoding import Control, Encoding
 from .instruction import Guard, Instruction, SourceLine
@@ -48,5 +49,7 @@ __all__ = [
     "RegisterUse",
     "Registers",
     "SourceLine",
+    "matrix_operations",
     "read",
+    "scalar_operations",
 ]

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePath
 
 from tirlens.ide.machine_operations import LineCode, code_by_line
+from tirlens.machine_code import generated_line
 from tirlens_sass import Control, Function, Instruction, Listing, ListingError, read
 from tirlens_worker.protocol import NO_LINE, CompiledKernel, GeneratedCode, GeneratedText
 
 SASS = "sass"
-# The name of the file that the worker compiles.
-_COMPILED = "kernel.cu"
 
 
 @dataclass(frozen=True)
@@ -163,9 +161,5 @@ def _control(control: Control | None) -> str:
 
 def _cuda_line(instruction: Instruction, count: int) -> int:
     """The innermost line of the generated source, which has `count` lines; 0 for none."""
-    if instruction.source is None:
-        return NO_LINE
-    for place in (instruction.source, *instruction.callers):
-        if PurePath(place.file).name == _COMPILED and 0 < place.line <= count:
-            return place.line
-    return NO_LINE
+    line = generated_line(instruction)
+    return line if line <= count else NO_LINE
