@@ -89,7 +89,7 @@ def _figures(modelled: GpuKernel) -> Iterator[str]:
         limiter=block.occupancy and block.occupancy.limiter,
         registers_per_thread=resources.registers_per_thread,
         shared_bytes=resources.shared_bytes,
-        spilled_share=resources.spilled_share,
+        spill_bytes=context.compiled.thread.spill_bytes,
     )
     yield line(of="block", total_s=modelled.node_times.total_s)
     yield line(of="kernel", **vars(modelled.time))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tirlens.model.gpu.units.spills import spill_statement
 
 from measured.tables import board, measurements
 from tirlens.hardware import load
@@ -25,7 +26,6 @@ from tirlens.model.gpu.launch.imbalance import block_times_s
 from tirlens.model.gpu.mapping.memory_requests import memory_request
 from tirlens.model.gpu.memory.latency import memory_state
 from tirlens.model.gpu.memory.row_efficiency import row_efficiency
-from tirlens.model.gpu.units.spills import spill_statement
 from tirlens.model.tree.busy import NO_SPILLS
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts

@@ -24,7 +24,17 @@ from tirlens.measured.bundle.residual_bundle import (
 )
 from tirlens.model import analyze
 from tirlens_worker.codec import dumps, from_json
-from tirlens_worker.facts import Built, Caveat, KernelFacts, LoweredLaunch, Move, Requirement, Span
+from tirlens_worker.facts import (
+    Built,
+    Caveat,
+    CompiledLaunch,
+    KernelFacts,
+    LocalAccess,
+    LoweredLaunch,
+    Move,
+    Requirement,
+    Span,
+)
 
 FACTS = sorted((Path(__file__).parents[1] / "measured" / "facts").glob("*.json.gz"))
 DEVICE = load("h100-sxm")
@@ -88,6 +98,9 @@ def with_canaries(data: Any) -> Any:
     return f"CANARY_{data}" if isinstance(data, str) else data
 
 
+LOCAL = LocalAccess(Span(4, 0, 4, 0), "read", 1, 4, 0, False)
+
+
 def test_no_text_at_all_leaves_whatever_field_it_is_in() -> None:
     for facts in stored_facts()[::3]:
         full = replace(
@@ -102,6 +115,7 @@ def test_no_text_at_all_leaves_whatever_field_it_is_in() -> None:
             built=Built("reorder", 0, 1, "main", 1, ("float32[1, 784]", "text")),
             requires=(Requirement("tma"),),
             lowered=(LoweredLaunch("sm_90", 128, 1024, moves=(Move("A", "read", "tma"),)),),
+            compiled=(CompiledLaunch("sm_90", 168, local_accesses=(LOCAL,)),),
         )
         data = with_canaries(json.loads(dumps(full)))
         for keeps_names in (False, True):

@@ -18,7 +18,7 @@ _OTHERS: Mapping[str, str] = {
     "ridge point": "ridge-point",
     "arrays": "arrays",
     "coalescing": "coalescing",
-    "spills": "spills",
+    "local memory": "spills",
     "Assumed": "assumed",
     "Caveats": "caveat",
 }

@@ -10,6 +10,7 @@ standard library.
 
 from __future__ import annotations
 
+from .compiled import CompiledLaunch, LocalAccess
 from .expressions import Expr, Variable
 from .kernel import Built, Caveat, KernelFacts, Launch, ModelSizes, Requirement
 from .lowered import LoweredLaunch, LoweredRoutes, MatrixProduct, Move, SharedArray, TileLoad
@@ -58,6 +59,7 @@ __all__ = [
     "Built",
     "Call",
     "Caveat",
+    "CompiledLaunch",
     "Copy",
     "Evaluate",
     "Executor",
@@ -68,6 +70,7 @@ __all__ = [
     "Launch",
     "Let",
     "Load",
+    "LocalAccess",
     "Loop",
     "LoopKind",
     "LoweredLaunch",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Dict, Mapping, Optional, Tuple
 
+from .compiled import CompiledLaunch
 from .expressions import Expr, Variable
 from .lowered import LoweredLaunch
 from .mappings import no_entries
@@ -106,7 +107,8 @@ class KernelFacts:
     `built` is set for a kernel that a statement builds with the framework's API.
     `requires` are the features of GPUs that its own instructions need.
     `lowered` has the launch for each architecture that the kernel was lowered for, `refused` the
-    error of the framework for each that it cannot be lowered for; both are set later.
+    error of the framework for each that it cannot be lowered for, `compiled` what the compiler made
+    for each that it was compiled for; all are set later.
     """
 
     name: str
@@ -131,6 +133,7 @@ class KernelFacts:
     fast_math: bool = False
     lowered: Tuple[LoweredLaunch, ...] = ()
     refused: Mapping[str, str] = field(default_factory=no_entries)
+    compiled: Tuple[CompiledLaunch, ...] = ()
     built: Optional[Built] = None
     requires: Tuple[Requirement, ...] = ()
 
@@ -144,3 +147,7 @@ class KernelFacts:
     def lowered_for(self, arch: str) -> Optional[LoweredLaunch]:
         """The lowered launch for an architecture; None if the kernel was not lowered for it."""
         return next((launch for launch in self.lowered if launch.arch == arch), None)
+
+    def compiled_for(self, arch: str) -> Optional[CompiledLaunch]:
+        """What the compiler made for an architecture; None if it was not compiled for it."""
+        return next((launch for launch in self.compiled if launch.arch == arch), None)

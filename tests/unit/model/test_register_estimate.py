@@ -7,7 +7,7 @@ from statistics import mean
 import pytest
 
 from tirlens.hardware import load
-from tirlens.model.gpu.occupancy.registers import RegisterEstimate, estimate_registers
+from tirlens.model.gpu.compiler.registers import RegisterEstimate, estimate_registers
 
 TABLE = Path(__file__).parents[2] / "measured/registers.csv"
 DEVICES = {"sm_80": "a100-80-sxm", "sm_89": "l40s", "sm_90a": "h100-sxm"}

@@ -304,6 +304,7 @@ _RULES: Mapping[tuple[str, str], _Rule] = {
     ("MatrixProduct", "accumulator"): _ARRAY,
     ("SharedArray", "name"): _ARRAY,
     ("LoweredLaunch", "arch"): lambda names, value: _architecture(value),
+    ("CompiledLaunch", "arch"): lambda names, value: _architecture(value),
     ("Caveat", "message"): lambda names, value: "a caveat, whose text is left out",
     ("Caveat", "function"): lambda names, value: "function",
     ("Built", "step"): lambda names, value: "built",

@@ -16,6 +16,7 @@ from ..tree.timed_kernel import TimedKernel
 from ..workload import Workload
 from .block import BlockContext, BlockRecord, BlockTime, time_block
 from .compiler.routes import choose_routes
+from .compiler.thread_resources import thread_resources
 from .launch.imbalance import block_times_s, imbalance_factor
 from .launch.launch_time import (
     BLOCK_START_S,
@@ -104,8 +105,7 @@ def model_gpu_kernel(
     compiled = compile_for(workload, device)
     launch = find_launch(workload, compiled, device)
     moved = move_bytes(workload, compiled, launch, device)
-    spilled_share = launch.block.resources.spilled_share
-    busy = occupy_units(leaves_of(tree), compiled, moved, spilled_share, device)
+    busy = occupy_units(leaves_of(tree), compiled, moved, launch.block, device)
     context = BlockContext(
         device,
         compiled,
@@ -126,8 +126,10 @@ def model_gpu_kernel(
 def compile_for(workload: Workload, device: Device) -> Compiled:
     """What the compiler makes of a kernel on a device."""
     instructions, mapped = workload.instructions, workload.mapped
-    routes = choose_routes(workload.tree, instructions, workload.facts, device)
-    return Compiled(instructions, routes, mapped.row_vectors, mapped.accumulators)
+    facts, counts, tree = workload.facts, workload.counts, workload.tree
+    routes = choose_routes(tree, instructions, facts, device)
+    thread = thread_resources(facts, counts, tree, instructions, routes, device)
+    return Compiled(instructions, routes, mapped.row_vectors, mapped.accumulators, thread)
 
 
 def find_launch(workload: Workload, compiled: Compiled, device: Device) -> GpuLaunch:

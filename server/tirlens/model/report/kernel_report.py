@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tirlens.budget import NO_BUDGET, Budget
 from tirlens.evaluation.search_result import KnownValue
-from tirlens_worker.facts import Built, LoweredLaunch, ModelSizes, Span
+from tirlens_worker.facts import Built, CompiledLaunch, LoweredLaunch, ModelSizes, Span
 
 from ..operations import Operations, integer_flop
 from .breakdown import BreakdownEntry
@@ -38,7 +38,8 @@ class Identity:
     `assumed` are the arguments and sizes that nothing gives, as expressions by name, and `model`
     those of the arguments and sizes that are a language model's.  `built` is set for a kernel that
     a statement builds.  `lowered` is what its framework made of it for the
-    device, and `lowering_error` why it made nothing.
+    device, and `lowering_error` why it made nothing; `compiled` is what the compiler made of that.
+    `launch_facts` is the last of these tiers that is known: ``source``, ``lowered``, ``compiled``.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Identity:
     sm_count: int | None = None
     launch_facts: str = "source"
     lowered: LoweredLaunch | None = None
+    compiled: CompiledLaunch | None = None
     lowering_error: str = ""
     built: Built | None = None
 
@@ -257,7 +259,20 @@ class Launch:
         "shared memory of a block", merge=of_longest, unit="bytes"
     )
     registers_per_thread: int | None = figure(
-        "registers of a thread, estimated", merge=of_longest, term="registers"
+        "registers of a thread as launched: ptxas's of a compiled kernel, else estimated",
+        merge=of_longest,
+        term="registers",
+    )
+    stack_bytes: int | None = figure(
+        "local memory of a thread: ptxas's of a compiled kernel, else estimated spills",
+        merge=of_longest,
+        unit="bytes",
+    )
+    spill_bytes: int | None = figure(
+        "bytes of registers that the code of a thread stores to local memory and loads again: "
+        "ptxas's of a compiled kernel, else estimated",
+        merge=of_longest,
+        unit="bytes",
     )
     occupancy: Occupancy | None = figure(
         "`blocks_per_sm`, `fraction` of the warp slots of an SM, and their `limiter`",
@@ -293,6 +308,8 @@ class KernelReport(Launch, MemoryTraffic, Rates, Work, Timing, Identity):
     `is_last_version` whether none follows.  `budget` is what the text or the project allows it on
     this device.  `sequence` has the launches of a function that launches several kernels; it is
     empty for one.  `measured` are the times that are stored for it, that on its own device first.
+    `uncompiled_time_s` is the time of a compiled kernel with advice by the tier before, to compare
+    with that of a text that is not compiled.
     """
 
     status: str = "ok"
@@ -314,6 +331,7 @@ class KernelReport(Launch, MemoryTraffic, Rates, Work, Timing, Identity):
     previous_s: float | None = None
     is_last_version: bool = True
     measured: tuple[MeasuredTime, ...] = ()
+    uncompiled_time_s: float | None = None
 
     @property
     def launch(self) -> SequenceLaunch:

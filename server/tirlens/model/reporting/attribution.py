@@ -279,10 +279,10 @@ def _details(traffic: Traffic, spills: Spills) -> tuple[tuple[str, str], ...]:
     sectors = traffic.sectors_per_request
     if sectors is not None and sectors > 1.0:
         details.append(("coalescing", f"{sectors:.3g} bytes moved per requested byte"))
-    if spills.share:
-        spilled = f"{spills.share:.0%} of its register arrays are in local memory"
-        spilled += f", {spills.stored_bytes:.3g} bytes stored there" if spills.stored_bytes else ""
-        details.append(("spills", spilled))
+    moved = ((spills.read_bytes, "loaded"), (spills.stored_bytes, "stored"))
+    if any(bytes_ for bytes_, _ in moved):
+        parts = (f"{bytes_:.3g} bytes {verb}" for bytes_, verb in moved if bytes_)
+        details.append(("local memory", ", ".join(parts)))
     return tuple(details)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tirlens.hardware.spec import Device
+from tirlens_worker.facts import KernelFacts
 
 from ..gpu.compiler.atomic_forms import note_update_loops
 from ..gpu.compiler.matrix_instructions import find_unsupported_instructions
-from ..gpu.kernel import GpuKernel, GpuLaunch, model_gpu_kernel
+from ..gpu.kernel import GpuKernel, model_gpu_kernel
 from ..gpu.launch.limits import refused_launch
 from ..gpu.memory.atomic_contention import note_expected_contention
 from ..gpu.requirements import refuse, requirement_notes, unmet_requirements
 from ..report import CaveatNote, Launch, MemoryTraffic, Waves, Work
 from ..roofline import roofline_seconds
+from ..tree.compiled import ThreadResources
 from ..workload import Workload
 from .bound import find_bound
 from .modelled import Judgement, Modelled, TimeShares
@@ -38,7 +40,7 @@ def report_gpu(workload: Workload, work: Work, device: Device) -> Modelled:
         kernel,
         traffic,
         roofline_s,
-        launch=_launch(kernel.launch, device),
+        launch=_launch(kernel, device),
         judge=judge,
         refusal=_refusal(workload, kernel, lacks, device),
         notes=tuple(_notes(workload, kernel, lacks, device)),
@@ -46,8 +48,9 @@ def report_gpu(workload: Workload, work: Work, device: Device) -> Modelled:
     )
 
 
-def _launch(launch: GpuLaunch, device: Device) -> Launch:
-    """Grid, resources of a block, occupancy, and waves."""
+def _launch(kernel: GpuKernel, device: Device) -> Launch:
+    """Grid, resources of a block and of a thread, occupancy, and waves."""
+    launch, thread = kernel.launch, kernel.context.compiled.thread
     resources = launch.block.resources
     return Launch(
         schedule="gpu",
@@ -56,6 +59,8 @@ def _launch(launch: GpuLaunch, device: Device) -> Launch:
         threads_written=launch.threads,
         shared_bytes_per_block=resources.shared_bytes,
         registers_per_thread=resources.registers_per_thread,
+        stack_bytes=thread.stack_bytes,
+        spill_bytes=thread.spill_bytes,
         occupancy=launch.block.occupancy,
         waves=Waves(launch.blocks / launch.concurrent_blocks(device), 0.0),
     )
@@ -83,9 +88,24 @@ def _notes(
     yield from note_update_loops(leaves, device.arch)
     yield from note_expected_contention(leaves, context.moved.atomics, device)
     yield from lost_notes(kernel.tree, context.compiled.routes)
-    if kernel.launch.block.resources.spilled_share:
-        message = "the fragments take more registers than a thread can have: they will spill"
-        yield CaveatNote(message, workload.facts.span, is_spill=True)
+    yield from _local_memory_notes(workload.facts, context.compiled.thread, device)
+
+
+def _local_memory_notes(
+    facts: KernelFacts, thread: ThreadResources, device: Device
+) -> Iterator[CaveatNote]:
+    """What is in local memory: by the machine code, else by the estimate."""
+    if facts.compiled_for(device.arch) is None:
+        if thread.spill_bytes:
+            message = "the fragments take more registers than a thread can have: they will spill"
+            yield CaveatNote(message, facts.span, is_spill=True)
+        return
+    if thread.spill_bytes:
+        message = f"registers spill: code for {thread.spill_bytes} bytes a thread (ptxas)"
+        yield CaveatNote(message, facts.span, is_spill=True)
+    elif thread.stack_bytes:
+        message = f"{thread.stack_bytes} bytes of arrays a thread are in local memory (ptxas)"
+        yield CaveatNote(message, facts.span)
 
 
 def _judge(

@@ -22,7 +22,7 @@ def identify(facts: KernelFacts, device: Device, bindings: Mapping[str, int] | N
     """The kernel, its call with the sizes of `bindings`, and the device."""
     bound = _bound_sizes(facts, bindings)
     guessed = _guessed_sizes(facts, bindings)
-    lowered = facts.lowered_for(device.arch)
+    lowered, compiled = facts.lowered_for(device.arch), facts.compiled_for(device.arch)
     return Identity(
         name=facts.name,
         definition=facts.definition,
@@ -40,8 +40,9 @@ def identify(facts: KernelFacts, device: Device, bindings: Mapping[str, int] | N
         device_id=device.id,
         device_name=device.name,
         sm_count=device.sm_count,
-        launch_facts="lowered" if lowered else "source",
+        launch_facts="compiled" if compiled else "lowered" if lowered else "source",
         lowered=lowered,
+        compiled=compiled,
         lowering_error=facts.refused.get(device.arch, ""),
         built=facts.built,
     )

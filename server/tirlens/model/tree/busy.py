@@ -10,22 +10,25 @@ from .table import Table
 
 @dataclass(frozen=True)
 class Spills:
-    """The register arrays of a statement that are in local memory.
+    """What of a statement's arrays and registers is in local memory, over the launch.
 
     Attributes
     ----------
-    share
-        The share of its register arrays.
+    read_bytes
+        The bytes that its threads load.
     stored_bytes
-        The bytes that its threads store there over the launch; L1 writes them through to L2.
+        The bytes that they store there; L1 writes them through to L2.
+    missed_bytes
+        Those of `read_bytes` that L1 does not have.
     """
 
-    share: float
+    read_bytes: float
     stored_bytes: float
+    missed_bytes: float
 
 
 #: The spills of a statement without any.
-NO_SPILLS = Spills(0.0, 0.0)
+NO_SPILLS = Spills(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)

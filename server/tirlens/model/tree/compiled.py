@@ -45,6 +45,52 @@ class Instructions:
 
 
 @dataclass(frozen=True)
+class LocalMemory:
+    """The accesses of a statement to local memory, over the launch.
+
+    Attributes
+    ----------
+    read_bytes, written_bytes
+        The bytes that its threads load and store.
+    instructions
+        The loads and stores of threads.
+    instruction_factor
+        All other instructions of the statement over those without local memory.
+    """
+
+    read_bytes: float
+    written_bytes: float
+    instructions: float
+    instruction_factor: float
+
+
+#: That of a statement whose threads access none.
+NO_LOCAL_MEMORY = LocalMemory(0.0, 0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class ThreadResources:
+    """What a thread takes.
+
+    Attributes
+    ----------
+    registers
+        Registers of 32 bits, as launched.
+    stack_bytes
+        Local memory of a thread; None where not known.
+    spill_bytes
+        Bytes of registers that its code stores and loads there; None where not known.
+    local_memory
+        The accesses of each statement to local memory.
+    """
+
+    registers: int
+    stack_bytes: int | None
+    spill_bytes: int | None
+    local_memory: Table[LocalMemory]
+
+
+@dataclass(frozen=True)
 class Compiled:
     """What the compiler makes of a kernel on a device.
 
@@ -59,9 +105,12 @@ class Compiled:
         where not known, and for any other statement.
     accumulators
         The tiles with the layout of a matrix instruction's result.
+    thread
+        What a thread takes.
     """
 
     instructions: Table[Instructions]
     routes: Table[Route]
     row_vectors: Table[int]
     accumulators: frozenset[str]
+    thread: ThreadResources

@@ -49,4 +49,5 @@ class TimedKernel:
 
     def l2_bytes(self, leaf: Leaf) -> float:
         """Bytes between the SMs and L2: of arrays in global memory, and of spills."""
-        return self.traffic[leaf].l2_bytes + self.busy.spills[leaf].stored_bytes
+        spills = self.busy.spills[leaf]
+        return self.traffic[leaf].l2_bytes + spills.stored_bytes + spills.missed_bytes

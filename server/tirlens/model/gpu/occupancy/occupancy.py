@@ -15,13 +15,7 @@ from ...dtypes import bits
 from ...report import Occupancy
 from ...tree.compiled import Compiled
 from ...tree.node import CostNode, leaves_of
-from ..compiler.routes import has_tma_producer
-from .registers import (
-    find_registers,
-    reallocated_registers,
-    reallocates_registers,
-    register_limit,
-)
+from ..compiler.thread_resources import launched_threads
 from .shared_memory import shared_bytes
 
 TENSOR_MEMORY_COLUMNS = constant(
@@ -40,14 +34,6 @@ LEAST_TENSOR_MEMORY_COLUMNS = constant(
     meaning="The fewest columns of an allocation of tensor memory; others are powers of two.",
     source='PTX ISA, "tcgen05.alloc"',
 )
-PRODUCER_THREADS = constant(
-    "PRODUCER_THREADS",
-    128,
-    kind="compiler",
-    unit="threads",
-    meaning="Threads of the warpgroup that tilelang adds to those of the source.",
-    source="tilelang, src/cuda/transform/producer_consumer_ws.cc, ``producer_extent``",
-)
 
 
 @dataclass(frozen=True)
@@ -62,8 +48,6 @@ class BlockResources:
         Bytes of shared memory.
     registers_per_thread : int
         Registers of 32 bits.
-    spilled_share : float
-        The share of a thread's arrays that its registers do not hold.
     tensor_memory_columns : int
         Columns of tensor memory.
     """
@@ -71,7 +55,6 @@ class BlockResources:
     threads: int
     shared_bytes: int
     registers_per_thread: int
-    spilled_share: float = 0.0
     tensor_memory_columns: int = 0
 
 
@@ -130,36 +113,25 @@ def block_resources(
     compiled: Compiled,
     device: Device,
 ) -> BlockResources:
-    """The resources that a block takes.
-
-    On a device with TMA a pipelined tilelang kernel is launched with a producer warpgroup besides
-    the threads of its source.  Where the kernel is lowered for the device, its threads and shared
-    memory are exact.
-    """
-    threads = math.prod(counts.launch.threads or (1,))
-    lowered = facts.lowered_for(device.arch)
-    is_specialised = has_tma_producer(leaves_of(tree), compiled.routes)
-    reallocates = reallocates_registers(tree, is_specialised)
-    count, spilled = find_registers(
-        counts, tree, compiled, device, threads, is_specialised, reallocates
-    )
-    columns = _tensor_memory_columns(tree, counts)
+    """The resources that a block takes; exact where the kernel is lowered for the device."""
+    lowered, made = facts.lowered_for(device.arch), facts.compiled_for(device.arch)
+    threads = launched_threads(facts, counts, tree, compiled.routes, device)
     if lowered is not None:
-        threads = lowered.threads
-        if lowered.registers_per_thread is not None:
-            count = max(count, reallocated_registers(device, threads))
-        count = min(count, register_limit(device, threads))
-        return BlockResources(threads, lowered.shared_bytes, count, spilled, columns)
-    # Shared memory that a source asks for by itself holds its buffers, which are views of it, and
-    # their padding.
-    shared = facts.launch.shared_bytes or shared_bytes(counts, tree, compiled.routes)
-    if is_specialised:
-        threads += PRODUCER_THREADS
-    if reallocates:
-        count = max(count, reallocated_registers(device, threads))
-    # The compiler keeps to the registers that the launched threads can have, and spills the rest.
-    count = min(count, register_limit(device, threads))
-    return BlockResources(threads, shared, count, spilled, columns)
+        shared = lowered.shared_bytes
+    elif made is not None and not _has_dynamic_shared_memory(facts):
+        shared = made.static_shared_bytes
+    else:
+        # Shared memory that a source asks for by itself holds its buffers, which are views of it,
+        # and their padding.
+        shared = facts.launch.shared_bytes or shared_bytes(counts, tree, compiled.routes)
+    columns = _tensor_memory_columns(tree, counts)
+    return BlockResources(threads, shared, compiled.thread.registers, columns)
+
+
+def _has_dynamic_shared_memory(facts: KernelFacts) -> bool:
+    """Whether a launch gives a block shared memory, besides that of the kernel's code."""
+    scopes = {buffer.scope for buffer in facts.buffers}
+    return bool(facts.launch.shared_bytes) or "shared.dyn" in scopes
 
 
 def _tensor_memory_columns(tree: Sequence[CostNode], counts: Counts) -> int:

@@ -1,7 +1,7 @@
 """Units: how long each statement keeps each unit of the device busy.
 
-Input: what the compiler makes of the statements, the bytes that they move, and the share of the
-register arrays that spills.  Output: `Busy` (`occupy_units`).
+Input: what the compiler makes of the statements, the bytes that they move, and the occupancy.
+Output: `Busy` (`occupy_units`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from ...tree.compiled import Compiled
 from ...tree.moved import Moved
 from ...tree.node import Leaf
 from ...tree.table import Table
-from .spills import spill_statement
+from ..occupancy import BlockOccupancy
+from .local_memory import add_local_memory, l1_miss_fraction
 from .unit_times import (
     DEVICE_WIDE_UNITS,
     burst_fraction,
@@ -36,7 +37,7 @@ __all__ = [
 
 
 def occupy_units(
-    leaves: Sequence[Leaf], compiled: Compiled, moved: Moved, spilled_share: float, device: Device
+    leaves: Sequence[Leaf], compiled: Compiled, moved: Moved, block: BlockOccupancy, device: Device
 ) -> Busy:
     """The busy times of the statements of a kernel.
 
@@ -48,17 +49,20 @@ def occupy_units(
         Their instructions and routes.
     moved
         The bytes that they move.
-    spilled_share
-        The share of the register arrays that is in local memory.
+    block
+        The resources of a block and the blocks that are resident.
     device
         The device.
     """
     unit_s: list[Mapping[str, float]] = []
     spills: list[Spills] = []
+    thread = compiled.thread
+    missed = l1_miss_fraction(thread.stack_bytes, block, device)
     for leaf in leaves:
         busy_s = unit_busy_times(leaf, compiled, moved, device)
         route = compiled.routes[leaf]
-        seconds, spilled = spill_statement(leaf, busy_s, route, spilled_share, device)
+        local = thread.local_memory[leaf]
+        seconds, spilled = add_local_memory(leaf, busy_s, route, local, missed, device)
         unit_s.append(seconds)
         spills.append(spilled)
     return Busy(Table(unit_s), Table(spills))

@@ -88,6 +88,15 @@ def issue_fraction(item: Leaf, compiled: Instructions, device: Device) -> float:
     )
 
 
+def issue_rate(device: Device) -> float:
+    """The instructions of threads per second that a device issues to full warps under load.
+
+    The clock under load is lower than the boost clock in proportion to the sustained rate.
+    """
+    rate = device.issue_per_clk_per_sm * WARP * device.sm_count * device.clock_hz
+    return rate * device.peaks["fp32"].sustained_fraction
+
+
 def unit_busy_times(
     item: Leaf, compiled: Compiled, moved: Moved, device: Device
 ) -> dict[str, float]:
@@ -126,9 +135,7 @@ def unit_busy_times(
         issued += integers
         _add(out, "int", integers / sustained_flop_per_s(device, "int32"))
     if issued:
-        # The clock under load is lower than the boost clock in proportion to the sustained rate.
-        rate = device.issue_per_clk_per_sm * WARP * device.sm_count * device.clock_hz
-        rate *= device.peaks["fp32"].sustained_fraction * issue_fraction(item, row, device)
+        rate = issue_rate(device) * issue_fraction(item, row, device)
         _add(out, "issue", issued / rate)
     clocks = requests.clocks + requests.tile_bytes / device.shared_bytes_per_clk_per_sm
     if clocks:

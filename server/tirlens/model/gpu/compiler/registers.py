@@ -11,11 +11,13 @@ from tirlens_worker.facts import Annotate
 
 from ...constants import constant
 from ...counting.kernel_counts import Counts
-from ...tree.compiled import Compiled
+from ...tree.compiled import Instructions
 from ...tree.node import CostNode
+from ...tree.route import Route
+from ...tree.table import Table
 from ...tree.traits import PRODUCT, some
-from ..compiler.register_pressure import find_register_demand
-from ..compiler.temporary_registers import (
+from .register_pressure import find_register_demand
+from .temporary_registers import (
     LOAD_REGISTERS,
     count_loading_registers,
     count_temporaries,
@@ -112,24 +114,33 @@ class RegisterEstimate(NamedTuple):
     spilled_share: float
 
 
+class ThreadRegisters(NamedTuple):
+    """Registers of a thread, and the share and the bytes of its arrays that spill."""
+
+    registers_per_thread: int
+    spilled_share: float
+    spilled_bytes: float
+
+
 def find_registers(
     counts: Counts,
     tree: Sequence[CostNode],
-    compiled: Compiled,
+    instructions: Table[Instructions],
+    routes: Table[Route],
     device: Device,
     threads: int,
     is_specialised: bool,
     reallocates: bool,
-) -> RegisterEstimate:
-    """The registers of a thread of a kernel, and the share of its fragments that spills.
+) -> ThreadRegisters:
+    """The registers of a thread of a kernel, and what of its fragments spills.
 
     `threads` are those of the source, without the producer warpgroup that a kernel has if it
     `is_specialised`.
     """
     demand = find_register_demand(tree, counts)
-    instructions = {route.instruction for route in compiled.routes}
+    families = {route.instruction for route in routes}
     # Warps that wgmma feeds from shared memory, and TMA from other warps, hold no operands.
-    holds_operands = not instructions <= _SHARED_OPERANDS
+    holds_operands = not families <= _SHARED_OPERANDS
     has_products = any(some(node, PRODUCT) for node in tree)
     has_products = has_products and (holds_operands or not is_specialised)
     registers = estimate_registers(
@@ -138,8 +149,8 @@ def find_registers(
         threads,
         has_products,
         reallocates,
-        count_loading_registers(tree, compiled.instructions, LOAD_REGISTERS),
-        count_temporaries(tree, compiled.instructions),
+        count_loading_registers(tree, instructions, LOAD_REGISTERS),
+        count_temporaries(tree, instructions),
         holds_operands=holds_operands,
     ).registers_per_thread
     needed_bytes = math.ceil(demand.required_bytes) * threads
@@ -155,7 +166,7 @@ def find_registers(
         consumer_registers=min(CONSUMER_REGISTERS, most),
         holds_operands=holds_operands,
     ).spilled_share
-    return RegisterEstimate(registers, spilled)
+    return ThreadRegisters(registers, spilled, spilled * demand.required_bytes)
 
 
 def estimate_registers(

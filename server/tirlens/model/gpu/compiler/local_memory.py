@@ -1,0 +1,200 @@
+"""Local memory: what of a thread's arrays and registers the compiler keeps off chip.
+
+An array that is indexed by a loop variable lives in the stack frame of the thread, because
+registers have no index; registers that do not fit are spilled to it.  Where a kernel is compiled
+its machine code says which, and how wide the loads and stores are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tirlens_worker.facts import CompiledLaunch, LocalAccess, Statement
+
+from ...constants import constant
+from ...counting.kernel_counts import AccessCount, Counts
+from ...tree.compiled import NO_LOCAL_MEMORY, LocalMemory
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
+from ...tree.node import CostNode, Leaf, LoopCost, WhileCost, leaves_of
+from ...tree.table import Table
+from ...tree.trip_counts import mean_trip_count
+from .register_pressure import REGISTER_BYTES, REGISTER_SCOPES
+
+SPILL_INSTRUCTION_FACTOR = constant(
+    "SPILL_INSTRUCTION_FACTOR",
+    3.0,
+    kind="estimate",
+    unit="ratio",
+    meaning="Instructions with spill code over instructions without.",
+    source="a load and a store for each arithmetic instruction",
+)
+
+
+def estimated_local_memory(leaves: Sequence[Leaf], share: float) -> Table[LocalMemory]:
+    """The accesses of statements to a `share` of their register arrays in local memory."""
+    return Table(_spills_of(leaf, share) if share else NO_LOCAL_MEMORY for leaf in leaves)
+
+
+def _spills_of(leaf: Leaf, share: float) -> LocalMemory:
+    held = [entry for entry in leaf.count.accesses if _is_in_registers(entry)]
+    if not held:
+        return NO_LOCAL_MEMORY
+    reads = share * sum(entry.bytes or 0 for entry in held if entry.access.mode != "write")
+    writes = share * sum(entry.bytes or 0 for entry in held if entry.access.mode != "read")
+    # The factor has the instructions.
+    return LocalMemory(reads, writes, 0.0, SPILL_INSTRUCTION_FACTOR)
+
+
+def compiled_local_memory(
+    tree: Sequence[CostNode], counts: Counts, blocks: int, launch: CompiledLaunch
+) -> Table[LocalMemory]:
+    """The accesses of statements to local memory, by the machine code of the kernel.
+
+    The elements of arrays are counted exactly: the code says at which lines they are loaded and
+    stored, and in which width.  Spills are counted by the loops of the machine code around them,
+    which are taken for the outermost loops around the statement.
+
+    Parameters
+    ----------
+    tree
+        The body of the kernel.
+    counts
+        Its counts.
+    blocks
+        The blocks of its launch.
+    launch
+        What the compiler made of it.
+    """
+    leaves = leaves_of(tree)
+    found = [_Accesses() for _ in leaves]
+    accesses = launch.local_accesses
+    lines = _Lines(leaves)
+    arrays = _stack_arrays(leaves, counts, launch)
+    widths = _array_widths(accesses)
+    for leaf in leaves:
+        for entry in leaf.count.accesses:
+            name = entry.buffer.alias_of or entry.buffer.id
+            for mode in ("read", "write"):
+                width = widths.get((_line(leaf.source), mode))
+                is_accessed = entry.access.mode in (mode, "atomic", "update")
+                if name in arrays and width and is_accessed and entry.bytes:
+                    found[leaf.number].add(mode, entry.bytes, entry.bytes / width)
+    loops = _sequential_loops(tree)
+    for access in accesses:
+        leaf = lines.nearest(access) if access.is_spill else None
+        if leaf is not None:
+            trips = map(mean_trip_count, loops[leaf.number][: access.loops])
+            executions = blocks * leaf.threads * math.prod(trips)
+            found[leaf.number].add(
+                access.mode, executions * access.bytes, executions * access.instructions
+            )
+    return Table(one.local_memory for one in found)
+
+
+@dataclass
+class _Accesses:
+    """Bytes of a statement in local memory by mode, and the instructions of threads for them."""
+
+    bytes: dict[str, float] = field(default_factory=lambda: defaultdict[str, float](float))
+    instructions: float = 0.0
+
+    def add(self, mode: str, bytes_: float, instructions: float) -> None:
+        self.bytes[mode] += bytes_
+        self.instructions += instructions
+
+    @property
+    def local_memory(self) -> LocalMemory:
+        if not self.instructions:
+            return NO_LOCAL_MEMORY
+        return LocalMemory(self.bytes["read"], self.bytes["write"], self.instructions, 1.0)
+
+
+def _array_widths(accesses: Sequence[LocalAccess]) -> Mapping[tuple[int, str], float]:
+    """The mean bytes of an instruction that accesses an array, by line and mode."""
+    bytes_, instructions = (
+        defaultdict[tuple[int, str], int](int),
+        defaultdict[tuple[int, str], int](int),
+    )
+    for one in accesses:
+        if one.span is not None and not one.is_spill:
+            bytes_[one.span.line, one.mode] += one.bytes
+            instructions[one.span.line, one.mode] += one.instructions
+    return {key: bytes_[key] / instructions[key] for key in bytes_}
+
+
+def _stack_arrays(leaves: Sequence[Leaf], counts: Counts, launch: CompiledLaunch) -> frozenset[str]:
+    """The arrays in the stack frame: of those accessed there the largest that have room in it."""
+    widths = _array_widths(launch.local_accesses)
+    sizes: dict[str, float] = {}
+    for leaf in leaves:
+        for entry in leaf.count.accesses:
+            known = counts.buffers.get(entry.buffer.alias_of or entry.buffer.id)
+            modes = ("read", "write") if entry.access.mode == "atomic" else (entry.access.mode,)
+            in_code = any((_line(leaf.source), mode) in widths for mode in modes)
+            if in_code and known is not None and known.bytes and _is_in_registers(entry):
+                # A fragment is distributed over the threads; a local array is private to each.
+                threads = leaf.threads if entry.buffer.scope == "local.fragment" else 1
+                sizes[known.buffer.id] = math.ceil(known.bytes / threads)
+    # A single element has no index.
+    sizes = {name: size for name, size in sizes.items() if size > REGISTER_BYTES}
+    room = launch.stack_bytes or 0
+    found: set[str] = set()
+    for name, size in sorted(sizes.items(), key=lambda pair: -pair[1]):
+        if size <= room:
+            found.add(name)
+            room -= size
+    return frozenset(found)
+
+
+class _Lines:
+    """Finds the statement of a line of the text."""
+
+    def __init__(self, leaves: Sequence[Leaf]) -> None:
+        self._leaves = [(line, leaf) for leaf in leaves if (line := _line(leaf.source))]
+
+    def nearest(self, access: LocalAccess) -> Leaf | None:
+        """The first statement of the line of `access`, else that of the nearest line.
+
+        None if the line is not between two statements: another kernel of the function may have it.
+        """
+        line = access.span.line if access.span is not None else 0
+        lines = [number for number, _ in self._leaves]
+        if not lines or not min(lines) <= line <= max(lines):
+            return None
+        return min(self._leaves, key=lambda pair: abs(pair[0] - line))[1]
+
+
+def _line(statement: Statement) -> int:
+    """The line of a statement in the text that is analysed; 0 where it is in another file."""
+    return next((site.line for site in statement.sites if site.file is None), 0)
+
+
+def _sequential_loops(tree: Sequence[CostNode]) -> Mapping[int, Sequence[CostNode]]:
+    """The sequential loops around each statement, outermost first, by its number."""
+    found: dict[int, Sequence[CostNode]] = {}
+
+    def visit(nodes: Sequence[CostNode], around: tuple[CostNode, ...]) -> None:
+        for node in nodes:
+            if isinstance(node, Leaf):
+                found[node.number] = around
+            else:
+                visit(node.children, (*around, *_as_sequential(node)))
+
+    visit(tree, ())
+    return found
+
+
+def _as_sequential(node: CostNode) -> Iterator[CostNode]:
+    if isinstance(node, WhileCost):
+        yield node
+    elif isinstance(node, LoopCost):
+        kind = node.source.kind
+        if kind not in CONCURRENT_KINDS | GRID_KINDS and kind != "unroll":
+            yield node
+
+
+def _is_in_registers(entry: AccessCount) -> bool:
+    return entry.buffer.scope.startswith(REGISTER_SCOPES)

@@ -1,0 +1,45 @@
+"""What NVIDIA's compiler made of a kernel for one architecture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+from .operations import AccessMode
+from .source import Span
+
+
+@dataclass(frozen=True)
+class LocalAccess:
+    """Loads (``read``) or stores (``write``) of local memory, a thread's memory off chip.
+
+    `span` is the line of the text from which they were compiled, None where it is not known.
+    `instructions` is their number in the code, `bytes` their sum for one thread.  `loops` is the
+    number of loops of the machine code around them.  `is_spill`: they keep registers, and not
+    elements of an array.
+    """
+
+    span: Optional[Span]
+    mode: AccessMode
+    instructions: int
+    bytes: int
+    loops: int
+    is_spill: bool
+
+
+@dataclass(frozen=True)
+class CompiledLaunch:
+    """What the compiler made of a kernel for one architecture; bytes are those of a thread.
+
+    `arch` is the architecture (``sm_90``).  `registers_per_thread` are those of the launch, which
+    ``setmaxnreg`` redistributes among the warps of a block.  `spill_bytes` are stored and loaded by
+    the code.  `static_shared_bytes` are those of a block.  A function of several kernels has the
+    most of any.
+    """
+
+    arch: str
+    registers_per_thread: int
+    stack_bytes: Optional[int] = None
+    spill_bytes: Optional[int] = None
+    static_shared_bytes: int = 0
+    local_accesses: Tuple[LocalAccess, ...] = ()
