@@ -7,6 +7,7 @@ print(result.tflops, result.kernels[0]["bound"])
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,9 +18,16 @@ from tirlens.hardware import Device, load
 from tirlens.hardware.architecture_object import from_architecture
 from tirlens.ide import labels, tables
 from tirlens.model.report import KernelReport
+from tirlens.pipeline.compilation_request import (
+    compilation_of,
+    compiled_architecture,
+    with_compilations,
+)
 from tirlens.pipeline.kernel_json import kernel_json
 from tirlens.pipeline.report_cache import evaluate_kernel
+from tirlens.worker_client.toolchain import NO_TOOLCHAIN, find_toolchain
 from tirlens_worker.facts import KernelFacts
+from tirlens_worker.protocol import GeneratedCode
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,11 @@ class Analyzer:
 
     @staticmethod
     def analysis(
-        fn: Any, device: Any, bindings: Mapping[str, int] | None = None, lower: bool = True
+        fn: Any,
+        device: Any,
+        bindings: Mapping[str, int] | None = None,
+        lower: bool = True,
+        compile: bool = True,  # noqa: A002 - the name of the option
     ) -> AnalysisResult:
         """Estimate what a function costs on a device.
 
@@ -134,6 +146,10 @@ class Analyzer:
         lower
             Whether tilelang lowers its kernels for the device, which gives the threads, the shared
             memory and the vector widths that it launches with.  Takes up to seconds.
+        compile
+            Whether NVIDIA's compiler, where it is at hand (see ``tirlens toolchain``), compiles the
+            kernels for the device, which gives registers, spills and arrays in local memory.  Takes
+            seconds a kernel the first time.
 
         Returns
         -------
@@ -158,12 +174,20 @@ class Analyzer:
             )
         return AnalysisResult(
             chosen,
-            tuple(_report(name, item, chosen, bindings or {}, lower) for name, item in functions),
+            tuple(
+                _report(name, item, chosen, bindings or {}, lower, compile)
+                for name, item in functions
+            ),
         )
 
 
 def _report(
-    name: str, function: Any, device: Device, bindings: Mapping[str, int], lower: bool
+    name: str,
+    function: Any,
+    device: Device,
+    bindings: Mapping[str, int],
+    lower: bool,
+    compile_: bool,
 ) -> KernelReport:
     # Imported late, because it imports a framework.
     from tirlens_worker.frameworks.held_function import extract_held
@@ -171,6 +195,8 @@ def _report(
     facts, path = extract_held(function, name)
     if lower and facts.framework == "tilelang" and device.arch.startswith("sm_"):
         facts = _lower(facts, function, device)
+    if compile_:
+        facts = _compile(facts, function, device, path)
     with scanning_new_objects_only():
         report = evaluate_kernel(facts, device, bindings, advice=True)
     if report.needs:
@@ -187,6 +213,28 @@ def _lower(facts: KernelFacts, function: Any, device: Device) -> KernelFacts:
     except LoweringError as error:
         return replace(facts, refused={device.arch: str(error)})
     return replace(facts, lowered=(launch,))
+
+
+def _compile(facts: KernelFacts, function: Any, device: Device, path: str | None) -> KernelFacts:
+    """The facts with what the compiler makes of the function; as they are where there is none."""
+    arch = compiled_architecture(facts, device)
+    toolchain = find_toolchain(Path(sys.executable)) if arch is not None else NO_TOOLCHAIN
+    if arch is None or toolchain.missing:
+        return facts
+    from tirlens_worker.frameworks.lowering.generate import generate
+    from tirlens_worker.frameworks.lowering.lower import LoweringError
+    from tirlens_worker.frameworks.lowering.machine_code import add_machine_code
+
+    code = GeneratedCode(facts.definition, facts.name, facts.call, arch)
+    target = {"kind": "cuda", "arch": arch}
+    try:
+        texts = generate(function, facts.framework, target, path or "", ("cuda",))
+    except LoweringError as error:
+        code = replace(code, error=str(error))
+    else:
+        code = replace(code, texts=tuple(texts))
+        code = add_machine_code(code, facts.framework, toolchain.compiler, with_sass=True)
+    return with_compilations(facts, (compilation_of(code, facts),))
 
 
 def _functions(fn: Any) -> Iterator[tuple[str, Any]]:

@@ -43,11 +43,12 @@ class Settings:
     at most `lens_characters`, and hints have the change since the last save with `hint_changes`.
     With `gutter_heat` lines are marked by their share of the time. `analyze_on_open` is whether a
     file is analysed when the editor opens it, which only the editor's own settings may say. `lower`
-    is whether tilelang lowers its kernels for the exact threads and shared memory. `budgets` are
-    those of the kernels by name (with ``*`` and ``?`` as in file names), `fail_above` the growth
-    above which a change is refused (`tirlens.gate`). `environment` names further environment
-    variables that analysed code sees (with ``*`` and ``?``). `lens_parts` are the parts of a lens
-    in order.
+    is whether tilelang lowers its kernels for the exact threads and shared memory, `compile`
+    whether NVIDIA's compiler, where it is at hand, compiles them for registers and spills.
+    `budgets` are those of the kernels by name (with ``*`` and ``?`` as in file names),
+    `fail_above` the growth above which a change is refused (`tirlens.gate`). `environment` names
+    further environment variables that analysed code sees (with ``*`` and ``?``). `lens_parts` are
+    the parts of a lens in order.
     """
 
     device: str | None = None
@@ -69,6 +70,7 @@ class Settings:
     lens_parts: tuple[str, ...] = ()
     analyze_on_open: bool | None = None
     lower: bool | None = None
+    compile: bool | None = None
     budgets: Mapping[str, Budget] = field(default_factory=dict[str, Budget])
     fail_above: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
@@ -301,6 +303,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "lens_parts": _lens_parts,
     "analyze_on_open": _flag,
     "lower": _flag,
+    "compile": _flag,
     "budgets": _budgets,
     "fail_above": _limits,
     "environment": _variables,

@@ -14,7 +14,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Tuple
 
-from .facts import KernelFacts, LoweredLaunch, ModelSizes, Span, no_entries
+from .facts import CompiledLaunch, KernelFacts, LoweredLaunch, ModelSizes, Span, no_entries
 
 PROTOCOL_VERSION = 1
 
@@ -273,11 +273,29 @@ class GeneratedCode:
 
 
 @dataclass(frozen=True)
+class Compilation:
+    """The outcome of compiling one kernel, which the server reads from a `GeneratedCode`.
+
+    `kernel`, `name` and `call` are those of the kernel's facts.  `error` is the reason of the
+    framework or of the compiler if there is no `launch`, and `unfinished` that of an analysis that
+    did not come to its end; an empty `name` then means all functions of the call.
+    """
+
+    kernel: str
+    name: str
+    call: str
+    arch: str
+    launch: Optional[CompiledLaunch] = None
+    error: str = ""
+    unfinished: str = ""
+
+
+@dataclass(frozen=True)
 class Result:
     """The answer to an `Analyze`.
 
     `files` are the paths of the user's modules that the text imports; for missing modules, the
-    paths at which they would be found.
+    paths at which they would be found.  `compiled` is what the server made of `generated`.
     """
 
     id: int
@@ -289,6 +307,7 @@ class Result:
     duration_s: float = 0.0
     output: str = ""
     generated: Tuple[GeneratedCode, ...] = ()
+    compiled: Tuple[Compilation, ...] = ()
 
 
 #: Runs of a kernel for a profiler: the first loads the code, the last is evaluated.

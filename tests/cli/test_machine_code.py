@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,12 @@ def lower(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Any:
-    """Runs ``tirlens lower`` with NVIDIA's tools and a cache of its own."""
+    """Runs ``tirlens lower``, or another command, with NVIDIA's tools and a cache of its own."""
     monkeypatch.setenv("CUDA_HOME", str(cuda_home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
-    def run(*arguments: object) -> tuple[int, str, str]:
-        status = execute_here(["lower", *map(str, arguments)])
+    def run(*arguments: object, command: str = "lower") -> tuple[int, str, str]:
+        status = execute_here([command, *map(str, arguments)])
         said = capsys.readouterr()
         return status, said.out, said.err
 
@@ -71,3 +72,75 @@ def test_lines_of_a_product_of_tilelang(lower: Any, tilelang_python: Path) -> No
     assert f"HGMMA.64x128x16.F32 x{len(products)}, WARPGROUP.DEPBAR" in row
     assert any("UTMALDG.2D x" in line and "(TMA load)" in line for line in out.splitlines())
     assert "registers a thread" in err and "stack frame 0 bytes" in err
+
+
+def test_the_model_uses_what_the_compiler_made(
+    lower: Any, tilelang_python: Path, tmp_path: Path
+) -> None:
+    """An array that is indexed by data is in local memory; the estimate has it in registers."""
+    path = tmp_path / "local.py"
+    path.write_text(LOCAL_ARRAY)
+    options = (path, "--python", tilelang_python, "--device", "a100-80-sxm", "--format", "json")
+
+    def kernel(*more: str) -> Any:
+        status, out, err = lower(*options, *more, command="analyze")
+        assert status == 0, err
+        (found,) = json.loads(out)["kernels"]
+        return found
+
+    compiled, again, estimated = kernel(), kernel(), kernel("--no-compile")
+    assert (compiled["launch_facts"], estimated["launch_facts"]) == ("compiled", "lowered")
+    assert compiled["stack_bytes"] == 64 * 4 and compiled["spill_bytes"] == 0
+    assert compiled["registers_per_thread"] > 16
+    assert again == compiled
+    assert compiled["time_s"] > estimated["time_s"]
+    assert any("in local memory (ptxas)" in one["message"] for one in compiled["caveats"])
+    moved = dict(local_memory(compiled["loops"]))
+    # Each of 65,536 threads stores and loads 64 floats.
+    assert moved == {14: "1.68e+07 bytes stored", 16: "1.68e+07 bytes loaded"}
+
+
+def test_a_compiler_that_fails_is_a_caveat(
+    lower: Any, tvm_python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cuda_home: Path
+) -> None:
+    folder = tmp_path / "cuda" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "nvcc").write_text("#!/bin/sh\necho 'error: no such device' >&2\nexit 1\n")
+    (folder / "nvcc").chmod(0o755)
+    (folder / "nvdisasm").symlink_to(cuda_home / "bin" / "nvdisasm")
+    monkeypatch.setenv("CUDA_HOME", str(folder.parent))
+    path = EXAMPLES / "matmul_tvm.py"
+    options = (path, "--kernel", "matmul_tiled", "--python", tvm_python, "--device", "a100-80-sxm")
+    status, out, _ = lower(*options, "--format", "json", command="analyze")
+    (kernel,) = json.loads(out)["kernels"]
+    assert status == 0 and kernel["launch_facts"] == "source" and kernel["time_s"] is not None
+    reasons = [one["message"] for one in kernel["caveats"]]
+    assert "was not compiled for sm_80: nvcc: error: no such device" in reasons
+
+
+def local_memory(entries: list[Any]) -> Iterator[tuple[int, str]]:
+    for entry in entries:
+        if "local memory" in entry["details"]:
+            yield entry["line"], entry["details"]["local memory"]
+        yield from local_memory(entry["children"])
+
+
+LOCAL_ARRAY = """\
+import tilelang
+import tilelang.language as T
+
+M, N = 65536, 64
+
+
+@T.prim_func
+def take(X: T.Tensor((M, N)), I: T.Tensor((M, N), "int32"), Y: T.Tensor((M,))):
+    with T.Kernel(M // 128, threads=128) as bx:
+        tx = T.get_thread_binding()
+        a = T.alloc_local((N,), "float32")
+        s = T.alloc_local((1,), "float32")
+        for j in T.serial(N):
+            a[j] = X[bx * 128 + tx, j]
+        for j in T.serial(N):
+            s[0] = s[0] + a[I[bx * 128 + tx, j]]
+        Y[bx * 128 + tx] = s[0]
+"""

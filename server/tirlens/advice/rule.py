@@ -52,10 +52,11 @@ class Question:
     def what_if(self, facts: KernelFacts) -> KernelReport:
         """The report of `facts` on the same device with the same bindings, not line by line.
 
-        The results of lowering are dropped, as they hold for the unchanged source only.
+        The results of lowering and compilation are dropped, as they hold for the unchanged source
+        only.
         """
-        if facts.lowered:
-            facts = replace(facts, lowered=())
+        if facts.lowered or facts.compiled:
+            facts = replace(facts, lowered=(), compiled=())
         return analyze(facts, self.device, self.bindings, self._workload, by_line=False)
 
     @cached_property
@@ -148,7 +149,7 @@ class Question:
     @cached_property
     def _as_written(self) -> KernelReport:
         """The report by the source alone, to which that of a changed source can be compared."""
-        if not self.facts.lowered:
+        if not self.facts.lowered and not self.facts.compiled:
             return self.report
         return self.what_if(self.facts)
 

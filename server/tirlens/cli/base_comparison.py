@@ -57,9 +57,11 @@ class _Sides:
             now = self.now.report(**options)
             return now, now
         now, before = self._reports(self, **options)
-        if _tiers(now) != _tiers(before):
-            # If only one side is lowered, the launches differ for that reason alone.
-            return self._reports(self._without_lowering(), **options)
+        # If only one side is compiled, or lowered, the launches differ for that reason alone.
+        for change in (Traced.without_compilation, Traced.as_written):
+            if _tiers(now) == _tiers(before):
+                break
+            now, before = self._reports(self._of_tier(change), **options)
         return now, before
 
     @staticmethod
@@ -75,12 +77,10 @@ class _Sides:
             before = with_calls(before, others, lacks.before, lacks.replaced_before)
         return now, before
 
-    def _without_lowering(self) -> _Sides:
+    def _of_tier(self, change: Callable[[Traced], Traced]) -> _Sides:
         names = ("now", "before", "others_now", "others_before")
         traced = {name: getattr(self, name) for name in names}
-        return replace(
-            self, **{name: one and one.without_lowering() for name, one in traced.items()}
-        )
+        return replace(self, **{name: one and change(one) for name, one in traced.items()})
 
     def in_cells(self, change: Change) -> Change:
         """A change with its places in the cells of a notebook."""

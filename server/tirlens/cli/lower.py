@@ -35,7 +35,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Generate, print, and give the exit status: 1 where a kernel has no code."""
     if len(arguments.device) > 1:
         raise UsageError("lower takes one --device")
-    arguments.files, arguments.lower = [arguments.file], False
+    arguments.files, arguments.lower, arguments.compile = [arguments.file], False, False
     arguments.advice, arguments.jobs, arguments.fresh = False, 1, False
     if arguments.sass:
         arguments.emit, arguments.lines = SASS, True

@@ -39,7 +39,7 @@ COLUMNS = {
     "band_high_s": "the upper end of its band",
     "ratio": "predicted over measured",
     "bound": "what bounds the kernel, by the model",
-    "launch_facts": "where threads and shared memory are from: source or lowered",
+    "launch_facts": "where threads and shared memory are from: source, lowered or compiled",
     "flop": "arithmetic issued",
     "predicted_dram_read_bytes": "read from DRAM, by the model",
     "predicted_dram_write_bytes": "written to DRAM, by the model",

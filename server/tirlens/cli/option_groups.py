@@ -26,6 +26,13 @@ def add_analysis(parser: argparse.ArgumentParser, files: str = "+") -> None:
         "widths; needs no GPU and takes seconds a kernel the first time (default: yes)",
     )
     parser.add_argument(
+        "--compile",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="have NVIDIA's compiler, where it is at hand, compile kernels for their registers and "
+        "local memory; needs no GPU and takes seconds a kernel the first time (default: yes)",
+    )
+    parser.add_argument(
         "--timeout", type=float, metavar="SECONDS", help=default_text(DEFAULT_TIMEOUT_S)
     )
     parser.add_argument(

@@ -18,13 +18,22 @@ from tirlens.cli.file_text import read_file
 from tirlens.cli.worker_pool import TERMINAL_VARIABLES, WorkerPool
 from tirlens.ide.notebook_file import NotebookFile
 from tirlens.pipeline import FileReport, Options
+from tirlens.pipeline.compilation_request import (
+    compilation_request,
+    compilation_steps,
+    complete_compilation,
+    merge_compilations,
+)
 from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.result_store import ResultStore, result_key
+from tirlens.pipeline.tiers import as_written, without_compilation
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 from tirlens.source import SourceFile
 from tirlens.worker_client import Interpreter, find_interpreter
 from tirlens.worker_client.process import worker_environment
-from tirlens_worker.protocol import Analyze, Result
+from tirlens.worker_client.toolchain import NO_TOOLCHAIN, Toolchain, find_toolchain
+from tirlens_worker.facts import KernelFacts
+from tirlens_worker.protocol import Analyze, Compilation, Result
 
 
 @dataclass(frozen=True)
@@ -32,7 +41,7 @@ class Traced:
     """One file as it is on disk, and the worker's result for its kernels.
 
     `text` is that of the Python cells of a `notebook`.  `lowered_for` are the options for which it
-    was lowered, by the worker of `interpreter`.
+    was lowered, by the worker of `interpreter`, and compiled by `toolchain`.
     """
 
     path: str
@@ -43,16 +52,24 @@ class Traced:
     notebook: NotebookFile | None = None
     interpreter: Interpreter | None = None
     lowered_for: Sequence[Options] = ()
+    toolchain: Toolchain = NO_TOOLCHAIN
 
     def report(self, **changes: object) -> FileReport:
         """The file's report with some options changed; only the model runs."""
         options = replace(self.options, **changes)  # pyright: ignore[reportArgumentType]
         return pipeline.file_report(self.source, self.result, options, self.path)
 
-    def without_lowering(self) -> Traced:
-        """A copy without the results of lowering."""
-        kernels = (replace(facts, lowered=(), refused={}) for facts in self.result.kernels)
-        return replace(self, result=replace(self.result, kernels=tuple(kernels)))
+    def without_compilation(self) -> Traced:
+        """A copy without what the compiler made of the kernels."""
+        return self._with_kernels(without_compilation)
+
+    def as_written(self) -> Traced:
+        """A copy without the results of lowering, and of what the compiler made of them."""
+        return self._with_kernels(as_written)
+
+    def _with_kernels(self, change: Callable[[KernelFacts], KernelFacts]) -> Traced:
+        kernels = tuple(map(change, self.result.kernels))
+        return replace(self, result=replace(self.result, kernels=kernels))
 
     def without_kernels(self) -> Traced:
         """A copy with an empty text."""
@@ -122,8 +139,15 @@ async def trace_file(
         )
         for device in arguments.device or [None]
     ]
-    lowered_for = devices if _lowers(arguments, project) else []
-    untraced = replace(untraced, interpreter=interpreter, lowered_for=tuple(lowered_for))
+    lowered_for = devices if _asks_for(arguments.lower, project.lower) else []
+    compiles = lowered_for and _asks_for(arguments.compile, project.compile)
+    toolchain = find_toolchain(interpreter.path) if compiles else NO_TOOLCHAIN
+    untraced = replace(
+        untraced,
+        interpreter=interpreter,
+        lowered_for=tuple(lowered_for),
+        toolchain=NO_TOOLCHAIN if toolchain.missing else toolchain,
+    )
     result = await stored_result(pool, untraced, request, arguments.fresh)
     return replace(untraced, result=result)
 
@@ -134,59 +158,74 @@ async def stored_result(
     """The result of a request in the interpreter of `traced`, from the store if it is there."""
     assert traced.interpreter is not None
     store = result_store()
-    key = _result_key(request, traced.interpreter, traced.lowered_for, traced.source)
+    key = _result_key(request, traced)
     result = None if is_fresh else store.find(key)
     if result is None:
-        steps = [
-            await _analyze_step(pool, traced.interpreter, step, traced.source, traced.lowered_for)
-            for step in steps_by_calls(request)
-        ]
+        steps = [await _analyze_step(pool, traced, step) for step in steps_by_calls(request)]
         result = merge_steps([result for result, _ in steps])
         if all(is_complete for _, is_complete in steps):
             store.add(key, result)
     return result
 
 
-async def _analyze_step(
-    pool: WorkerPool,
-    interpreter: Interpreter,
-    request: Analyze,
-    found: SourceFile,
-    lowered_for: Sequence[Options],
-) -> tuple[Result, bool]:
-    """The result of a request with its lowerings, and whether all of them were finished."""
+async def _analyze_step(pool: WorkerPool, traced: Traced, request: Analyze) -> tuple[Result, bool]:
+    """The result of a request with its further tiers, and whether all of them were finished."""
+    assert traced.interpreter is not None
     result = await pool.analyze(
-        interpreter, request, lambda progress: pool.say(f"{request.path}: {progress.message}")
+        traced.interpreter,
+        request,
+        lambda progress: pool.say(f"{request.path}: {progress.message}"),
     )
     is_complete = True
-    for on_device in lowered_for:
-        lowering = await _lower(pool, interpreter, request, result, found, on_device)
+    for on_device in traced.lowered_for:
+        lowering = await _lower(pool, traced, request, result, on_device)
         is_complete &= not any(item.unfinished for item in lowering.lowered)
         result = pipeline.merge_lowerings(result, lowering)
+    for on_device in traced.lowered_for:
+        compiled = await _compile(pool, traced, request, result, on_device)
+        is_complete &= not any(item.unfinished for item in compiled.compiled)
+        result = merge_compilations(result, compiled)
     return result, is_complete
 
 
 async def _lower(
-    pool: WorkerPool,
-    interpreter: Interpreter,
-    first: Analyze,
-    result: Result,
-    found: SourceFile,
-    options: Options,
+    pool: WorkerPool, traced: Traced, first: Analyze, result: Result, options: Options
 ) -> Result:
     """The lowerings of the kernels of `result` for the architectures of their devices."""
-    request = pipeline.lowering_request(first, result, found, options)
+    assert traced.interpreter is not None
+    request = pipeline.lowering_request(first, result, traced.source, options)
     if request is None:
         return Result(first.id)
     answer = await pool.analyze(
-        interpreter, request, lambda note: pool.say(f"{first.path}: lowering {note.message}")
+        traced.interpreter,
+        request,
+        lambda note: pool.say(f"{first.path}: lowering {note.message}"),
     )
     return pipeline.complete_lowering(request, answer)
 
 
-def _lowers(arguments: argparse.Namespace, project: Settings) -> bool:
-    """Whether to lower: by the option, else by the project's settings, else yes."""
-    asked = project.lower if arguments.lower is None else bool(arguments.lower)
+async def _compile(
+    pool: WorkerPool, traced: Traced, first: Analyze, result: Result, options: Options
+) -> Result:
+    """What the compiler makes of the kernels of `result` for the architectures of their devices."""
+    assert traced.interpreter is not None
+    compiler = traced.toolchain.compiler
+    request = compilation_request(first, result, traced.source, options, compiler)
+    found: list[Compilation] = []
+    for step in compilation_steps(request) if request is not None else ():
+        answer = await pool.analyze(
+            traced.interpreter,
+            step,
+            lambda note: pool.say(f"{first.path}: compiling {note.message}"),
+        )
+        answer = await asyncio.to_thread(complete_compilation, step, answer, result.kernels)
+        found += answer.compiled
+    return Result(first.id, compiled=tuple(found))
+
+
+def _asks_for(option: bool | None, setting: bool | None) -> bool:
+    """Whether a tier is asked for: by the option, else by the project's settings, else yes."""
+    asked = setting if option is None else option
     return asked is not False
 
 
@@ -195,14 +234,14 @@ def result_store() -> ResultStore:
     return ResultStore(platformdirs.user_cache_path("tirlens") / "results")
 
 
-def _result_key(
-    request: Analyze, interpreter: Interpreter, lowered_for: Sequence[Options], found: SourceFile
-) -> str:
-    kernels = [*found.kernels, None]
+def _result_key(request: Analyze, traced: Traced) -> str:
+    assert traced.interpreter is not None
+    interpreter = traced.interpreter
+    kernels = [*traced.source.kernels, None]
     archs = sorted(
         {
             choose_device(kernel, None, options).device.arch
-            for options in lowered_for
+            for options in traced.lowered_for
             for kernel in kernels
         }
     )
@@ -211,4 +250,5 @@ def _result_key(
         for name, value in worker_environment(os.environ, interpreter.variables).items()
         if name not in TERMINAL_VARIABLES
     }
-    return result_key(request, interpreter.identity, variables, archs)
+    tools = [*archs, *traced.toolchain.identity]
+    return result_key(request, interpreter.identity, variables, tools)

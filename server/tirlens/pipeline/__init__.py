@@ -11,10 +11,9 @@ from tirlens.pipeline.file_report import FileReport, file_report
 from tirlens.pipeline.kernel_json import line_json
 from tirlens.pipeline.lowering_request import (
     complete_lowering,
-    lowered_parts,
+    completed_parts,
     lowering_request,
     merge_lowerings,
-    plan_lowering,
     was_interrupted,
 )
 from tirlens.pipeline.measured_times import Digests, MeasuredFiles, with_measured
@@ -23,8 +22,10 @@ from tirlens.pipeline.part_cache import PartCache
 from tirlens.pipeline.plan import Part, Plan, plan_analysis
 from tirlens.pipeline.report_cache import ReportCache
 from tirlens.pipeline.report_json import SCHEMA_VERSION, to_json
+from tirlens.pipeline.tiers import FURTHER_TIERS, Tiers, complete_tier, merge_tiers
 
 __all__ = [
+    "FURTHER_TIERS",
     "SCHEMA_VERSION",
     "Digests",
     "FileReport",
@@ -35,19 +36,21 @@ __all__ = [
     "PartCache",
     "Plan",
     "ReportCache",
+    "Tiers",
     "Trial",
     "TrialKey",
     "analysis_request",
     "complete_lowering",
+    "complete_tier",
+    "completed_parts",
     "file_report",
     "line_json",
-    "lowered_parts",
     "lowering_request",
     "machine_device",
     "merge_lowerings",
+    "merge_tiers",
     "named_device",
     "plan_analysis",
-    "plan_lowering",
     "to_json",
     "trials",
     "was_interrupted",

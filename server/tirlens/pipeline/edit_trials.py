@@ -68,12 +68,14 @@ class Trial:
         reports = file_report(self.source, result, options, path).kernels
         before = self.kernel
         after = next((item for item in reports if _is_same(item, before)), None)
-        if after is None or after.time_s is None or before.time_s is None:
+        # Its edit is traced and lowered, but not compiled.
+        before_s = before.time_s if before.compiled is None else before.uncompiled_time_s
+        if after is None or after.time_s is None or before_s is None:
             return Outcome(None)
         if (after.lowered is None) != (before.lowered is None):
             # One side is not lowered: their times have no common basis.
             return Outcome(None, is_known=False)
-        return Outcome(before.time_s - after.time_s)
+        return Outcome(before_s - after.time_s)
 
 
 @dataclass(frozen=True)

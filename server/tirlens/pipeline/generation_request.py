@@ -78,17 +78,21 @@ def generation_request(
 
 
 def linked_code(answer: Result, kernels: Iterable[KernelFacts]) -> list[GeneratedCode]:
-    """The generated code of `answer`, with the lines linked that only the arrays identify."""
+    """The generated code of `answer` with links to the document, and readable listings."""
     facts = {(kernel.definition, kernel.name, kernel.call): kernel for kernel in kernels}
     linked: list[GeneratedCode] = []
     for code in answer.generated:
         kernel = facts.get((code.kernel, code.name, code.call))
-        if kernel is not None:
-            links = _ArrayLinks(kernel)
-            texts = (text if text.language == SASS else links.link(text) for text in code.texts)
-            code = replace(code, texts=tuple(texts))
+        code = code if kernel is None else with_array_links(code, kernel)
         linked.append(with_readable_listing(code))
     return linked
+
+
+def with_array_links(code: GeneratedCode, kernel: KernelFacts) -> GeneratedCode:
+    """`code` with the lines linked that only the arrays of `kernel` identify."""
+    links = _ArrayLinks(kernel)
+    texts = (text if text.language == SASS else links.link(text) for text in code.texts)
+    return replace(code, texts=tuple(texts))
 
 
 class _ArrayLinks:

@@ -59,7 +59,10 @@ KERNEL_KEYS: Mapping[str, str] = {
     ),
     "needs": "the arguments to give where the status is `needs-bindings`",
     "message": "the reason of a status other than `ok`",
-    "launch_facts": "`source`, or `lowered`: where threads and shared memory are from",
+    "launch_facts": (
+        "`source`, `lowered` or `compiled`: the [tier](measure.md) that threads, "
+        "shared memory, registers and local memory are from"
+    ),
     "lowered": "what [lowering](measure.md) says; else null",
     "budget": "the [budget](ci.md#budgets) of `time_s` and `dram_bytes`",
     "over_budget": "what exceeds it",

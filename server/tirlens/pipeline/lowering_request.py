@@ -75,20 +75,20 @@ def complete_lowering(request: Analyze, answer: Result) -> Result:
     missing: list[Lowering] = []
     for kernel in _missing_kernels(request, answer):
         call, arch = kernel.candidates[0].expression, str(kernel.lower_to["arch"])
-        reason = _reason(kernel, answer.problems)
+        reason = missing_reason(kernel, answer.problems, "it yields no lowered kernel")
         missing.append(Lowering(kernel.name, "", call, arch, unfinished=reason))
     return replace(answer, lowered=(*answer.lowered, *missing), problems=())
 
 
-def _reason(kernel: KernelRequest, problems: Sequence[Problem]) -> str:
-    """Why a kernel has no lowering.
+def missing_reason(kernel: KernelRequest, problems: Sequence[Problem], default: str) -> str:
+    """Why an answer has nothing for a kernel, by its `problems`; `default` where they do not say.
 
     The kernel's own problem is preferred, and a failed import is the last choice: the worker may
     have continued without it.
     """
     related = [problem for problem in problems if problem.kernel in (kernel.name, None)]
     related.sort(key=lambda problem: (problem.kernel is None, problem.kind == "import"))
-    return related[0].message if related else "it yields no lowered kernel"
+    return related[0].message if related else default
 
 
 def was_interrupted(answer: Result) -> bool:
@@ -100,8 +100,8 @@ def was_interrupted(answer: Result) -> bool:
     return not kinds.isdisjoint({*_RETRIED_PROBLEMS, "crash"})
 
 
-def lowered_parts(plan: Plan, request: Analyze, answer: Result) -> dict[bytes, Part]:
-    """The cacheable parts of a completed `answer` to a `request` of a lowering `plan`."""
+def completed_parts(plan: Plan, request: Analyze, answer: Result) -> dict[bytes, Part]:
+    """The cacheable parts of a completed `answer` to a `request` of a later tier's `plan`."""
     names = {top_level_name(kernel) for kernel in request.kernels}
     return plan.cacheable_parts(plan.result(replace(answer, problems=())), sorted(names))
 

@@ -72,7 +72,7 @@ def _readable(
         about = f": {resource_text(kernel)}" if kernel is not None else ""
         rows.append(_Row(f"// {function.name}, {listing.architecture}{about}"))
         instructions = function.instructions[: _length(function)]
-        places = [_cuda_line(one, len(lines)) for one in instructions]
+        places = [cuda_line(one, len(lines)) for one in instructions]
         found = [lines[place - 1] if place else NO_LINE for place in places]
         has_spills = any(_spills(kernel)) if kernel is not None else None
         by_line[function.name] = code = code_by_line(function, found, has_spills)
@@ -159,7 +159,7 @@ def _control(control: Control | None) -> str:
     return f"[B{waits}:R{read_}:W{write}:{yields}:S{control.stall_cycles:02}]"
 
 
-def _cuda_line(instruction: Instruction, count: int) -> int:
+def cuda_line(instruction: Instruction, count: int) -> int:
     """The innermost line of the generated source, which has `count` lines; 0 for none."""
     line = generated_line(instruction)
     return line if line <= count else NO_LINE

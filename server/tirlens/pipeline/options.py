@@ -24,7 +24,8 @@ class Options:
     project.
     `kernels` to the names given, `*` and `?` as in file names.  `by_launches` restricts it
     to captured calls, and asks for all of them; `all_calls` asks for every call that is known, at
-    most `MOST_CALLS` of a kernel.  `lower` asks for the second tier.
+    most `MOST_CALLS` of a kernel.  `lower` asks for the second tier, `compile` for
+    the third, where a compiler is at hand.
     """
 
     device: str | None = None
@@ -40,6 +41,7 @@ class Options:
     all_calls: bool = False
     advice: bool = True
     lower: bool = True
+    compile: bool = True
     project: Settings = field(default_factory=Settings)
 
     def bindings_for(self, kernel: KernelSource | None) -> dict[str, int]:

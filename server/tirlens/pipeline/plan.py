@@ -23,6 +23,7 @@ from tirlens_worker import codec
 from tirlens_worker.facts import KernelFacts, Span
 from tirlens_worker.protocol import (
     Analyze,
+    Compilation,
     KernelRequest,
     Lowering,
     NeedsArguments,
@@ -61,6 +62,7 @@ class Part:
     needs: tuple[NeedsArguments, ...] = ()
     problems: tuple[Problem, ...] = ()
     lowered: tuple[Lowering, ...] = ()
+    compiled: tuple[Compilation, ...] = ()
     target: Mapping[str, Any] | None = None
 
     def is_current(self, stamp_of: Callable[[str], Stamp]) -> bool:
@@ -213,6 +215,7 @@ class Plan:
             ),
             kernels=tuple(item for part in parts.values() for item in part.kernels),
             lowered=tuple(item for part in parts.values() for item in part.lowered),
+            compiled=tuple(item for part in parts.values() for item in part.compiled),
             needs=tuple(item for part in parts.values() for item in part.needs),
             problems=tuple(
                 dict.fromkeys(item for part in parts.values() for item in part.problems)
@@ -270,6 +273,7 @@ class Plan:
         kernels = _by_root(result.kernels, lambda item: item.definition)
         needs = _by_root(result.needs, lambda item: item.kernel)
         lowered = _by_root(result.lowered, lambda item: item.kernel)
+        compiled = _by_root(result.compiled, lambda item: item.kernel)
         return {
             name: self._with_target(
                 Part(
@@ -279,6 +283,7 @@ class Plan:
                     tuple(needs.get(name, ())),
                     tuple(problems.get(name, ())),
                     tuple(lowered.get(name, ())),
+                    tuple(compiled.get(name, ())),
                 )
             )
             for name in (names if wanted is None else wanted)

@@ -32,7 +32,11 @@ def evaluate_kernel(
         facts = known.facts
     report = analyze(facts, device, bindings, known)
     question = Question(facts, device, bindings, report=report, workload=known)
-    return replace(report, advice=advise(question))
+    report = replace(report, advice=advise(question))
+    if facts.compiled and report.advice:
+        uncompiled = analyze(replace(facts, compiled=()), device, bindings, known, by_line=False)
+        report = replace(report, uncompiled_time_s=uncompiled.time_s)
+    return report
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ class ResultStore:
 
 
 def result_key(
-    request: Analyze, interpreter: str, variables: Mapping[str, str], archs: Sequence[str]
+    request: Analyze, interpreter: str, variables: Mapping[str, str], tools: Sequence[str]
 ) -> str:
     """The key of the result of `request`.
 
@@ -108,11 +108,11 @@ def result_key(
         The identity of the interpreter: its path, its versions and what is installed.
     variables
         The environment variables that the text sees.
-    archs
-        The architectures for which its kernels are lowered.
+    tools
+        The architectures for which its kernels are lowered, and the compiler.
     """
     digest = hashlib.sha256()
-    parts = (__version__, _worker_version(), interpreter, *archs, str(sorted(variables.items())))
+    parts = (__version__, _worker_version(), interpreter, *tools, str(sorted(variables.items())))
     for part in parts:
         digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
     digest.update(codec.dumps(replace(request, id=0, time_limit_s=0.0)))

@@ -57,6 +57,16 @@ class Toolchain:
         return tuple(name for name, tool in tools if tool is None)
 
     @property
+    def identity(self) -> tuple[str, ...]:
+        """What changes with another installation of a tool; empty without the tools."""
+        found: list[str] = []
+        for tool in (self.nvcc, self.nvdisasm):
+            if tool is not None:
+                status = tool.path.stat()
+                found.append(f"{tool.path} {status.st_size} {status.st_mtime_ns}")
+        return tuple(found)
+
+    @property
     def compiler(self) -> Compiler:
         """What a worker is given."""
         return Compiler(
@@ -64,6 +74,9 @@ class Toolchain:
             nvdisasm=str(self.nvdisasm.path) if self.nvdisasm is not None else "",
             store=str(platformdirs.user_cache_path("tirlens") / "machine-code"),
         )
+
+
+NO_TOOLCHAIN = Toolchain(None, None)
 
 
 def find_toolchain(

@@ -20,6 +20,8 @@ from ..locations import spans
 from .lower import LoweringError, exact_architecture, message
 
 CUDA, IR = "cuda", "tir"
+# The function by which TVM compiles CUDA source.
+_COMPILE = "tvm_callback_cuda_compile"
 _LINE_DIRECTIVES = "tl.emit_line_directives"
 # What marks the line of a statement in the printed IR.
 _MARK = "@tirlens:"
@@ -96,8 +98,14 @@ def _lower_tvm(
         sources: List[str] = []
         if with_source:
             # The source is generated before it is compiled, which needs nvcc.
-            tvm.register_global_func("tvm_callback_cuda_compile", _leave_uncompiled, override=True)
-            sources = [build.codegen_build(one, at).inspect_source() for at, one in modules]
+            before = tvm.get_global_func(_COMPILE, allow_missing=True)
+            tvm.register_global_func(_COMPILE, _leave_uncompiled, override=True)
+            try:
+                sources = [build.codegen_build(one, at).inspect_source() for at, one in modules]
+            finally:
+                # The process may be a program of the user's.
+                if before is not None:
+                    tvm.register_global_func(_COMPILE, before, override=True)
     return functions, "\n".join(sources)
 
 

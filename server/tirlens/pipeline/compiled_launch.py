@@ -1,0 +1,119 @@
+"""What the model uses of machine code: registers, and the accesses of local memory by line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from tirlens.pipeline.generation_request import CUDA
+from tirlens.pipeline.machine_code import SASS, cuda_line
+from tirlens_sass import Function, Instruction, MemoryAccess, read
+from tirlens_worker.facts import AccessMode, CompiledLaunch, LocalAccess, Span
+from tirlens_worker.protocol import NO_LINE, GeneratedCode
+
+# The register with the address of a thread's stack frame.
+_STACK_POINTER = ("R", 1)
+
+
+def compiled_launch(code: GeneratedCode) -> CompiledLaunch | None:
+    """What the compiler made of the CUDA source in `code`; None if it was not compiled.
+
+    The lines of the CUDA source are linked to those of the document.
+
+    Raises
+    ------
+    ListingError
+        The listing is not understood.
+    """
+    if not code.compiled:
+        return None
+    texts = {text.language: text for text in code.texts}
+    stores = _most(kernel.spill_store_bytes for kernel in code.compiled)
+    loads = _most(kernel.spill_load_bytes for kernel in code.compiled)
+    kernels, lines = read(texts[SASS].text).kernels, texts[CUDA].lines
+    return CompiledLaunch(
+        arch=code.arch,
+        registers_per_thread=max(kernel.registers_per_thread for kernel in code.compiled),
+        stack_bytes=_most(kernel.stack_bytes for kernel in code.compiled),
+        spill_bytes=None if stores is None or loads is None else stores + loads,
+        static_shared_bytes=max(kernel.static_shared_bytes for kernel in code.compiled),
+        local_accesses=tuple(_local_accesses(kernels, lines, stores, loads)),
+    )
+
+
+def _most(values: Iterable[int | None]) -> int | None:
+    found = list(values)
+    return max((value for value in found if value is not None), default=None)
+
+
+class _Access(NamedTuple):
+    """An access of local memory in the code; `has_fixed_address`: at a constant in the frame."""
+
+    line: int
+    mode: AccessMode
+    loops: int
+    bytes: int
+    has_fixed_address: bool
+
+
+class _Group(NamedTuple):
+    line: int
+    mode: AccessMode
+    loops: int
+    is_spill: bool
+
+
+def _local_accesses(
+    kernels: Sequence[Function], lines: Sequence[int], stores: int | None, loads: int | None
+) -> Iterator[LocalAccess]:
+    """The accesses of local memory, those of one line and loop depth together.
+
+    An element at an address that varies belongs to an array. One at a fixed address may be a
+    spilled register: where ptxas reports most of these bytes as spills, all of them are.
+    """
+    found = [one for kernel in kernels for one in _accesses(kernel, lines)]
+    fixed = Counter[str]()
+    for one in found:
+        fixed[one.mode] += one.bytes * one.has_fixed_address
+    spilled = {"write": stores or 0, "read": loads or 0}
+    instructions, bytes_ = Counter[_Group](), Counter[_Group]()
+    for one in found:
+        # Where both are at fixed addresses the code does not distinguish them.
+        is_spill = one.has_fixed_address and 2 * spilled[one.mode] > fixed[one.mode]
+        group = _Group(one.line, one.mode, one.loops, is_spill)
+        instructions[group] += 1
+        bytes_[group] += one.bytes
+    for group, number in instructions.items():
+        line, mode, loops, is_spill = group
+        span = None if line == NO_LINE else Span(line, 0, line, 0)
+        yield LocalAccess(span, mode, number, bytes_[group], loops, is_spill)
+
+
+def _accesses(kernel: Function, lines: Sequence[int]) -> Iterator[_Access]:
+    line = NO_LINE
+    for index, instruction in enumerate(kernel.instructions):
+        # What has no line of its own, as spills, is near what it is for.
+        place = cuda_line(instruction, len(lines))
+        line = (lines[place - 1] if place else NO_LINE) or line
+        for access in instruction.memory:
+            if access.space == "local":
+                loop = kernel.loop_of(index)
+                yield _Access(
+                    line,
+                    "read" if access.direction == "load" else "write",
+                    loop.depth if loop is not None else 0,
+                    _width(access),
+                    _has_fixed_address(instruction),
+                )
+
+
+def _width(access: MemoryAccess) -> int:
+    assert access.bytes_per_lane is not None
+    return access.bytes_per_lane
+
+
+def _has_fixed_address(instruction: Instruction) -> bool:
+    """Whether the address is that of the stack frame and a constant."""
+    address = instruction.operands[1 if instruction.name == "LDL" else 0]
+    return all((one.file, one.number) == _STACK_POINTER for one in address.registers)
