@@ -18,7 +18,7 @@ import pytest
 from tirlens.model.report import KernelReport
 from tirlens.session import Configuration, Session, Status
 from tirlens.session.events import Event, ViewChanged
-from tirlens.session.idle_lowering import MAX_LOST_WORKERS
+from tirlens.session.idle_tiers import MAX_LOST_WORKERS
 from tirlens.worker_client import WorkerClient
 from tirlens_worker.protocol import Analyze, Progress, Result
 

@@ -49,7 +49,7 @@ class Version:
     lines
         The lines of the text.
     kernels
-        Of a kernel that is lowered both reports: lowered, and as it was before.
+        Of a kernel that is lowered or compiled also its reports of the tiers before.
     """
 
     name: str
@@ -87,15 +87,15 @@ class Comparison:
         The kernel's report in that version.
     lines
         The lines of that version.
-    unlowered
-        The present kernel before it was lowered, where the earlier one was not lowered. The two
-        are then compared.
+    earlier_tier
+        The present kernel before it was compiled or lowered, where the earlier one was not. The
+        two are then compared.
     """
 
     name: str
     before: KernelReport
     lines: Sequence[str]
-    unlowered: KernelReport | None = None
+    earlier_tier: KernelReport | None = None
 
     @property
     def time_s(self) -> float | None:
@@ -104,7 +104,7 @@ class Comparison:
 
     def change(self, report: KernelReport) -> str:
         """The change of the time of `report`, the present kernel: ``-28%``, or empty."""
-        return change((self.unlowered or report).time_s, self.time_s)
+        return change((self.earlier_tier or report).time_s, self.time_s)
 
 
 @dataclass(frozen=True)
@@ -154,11 +154,11 @@ NO_HISTORY = History()
 
 def key(report: KernelReport) -> tuple[object, ...]:
     """What two times must have in common to be compared: the code that they are of may differ."""
-    return *_call(report), report.lowered is not None
+    return *_call(report), report.launch_facts
 
 
 def is_same_call(one: KernelReport, other: KernelReport) -> bool:
-    """Whether two reports are of one kernel, call and device, lowered or not."""
+    """Whether two reports are of one kernel, call and device, of any tier."""
     return _call(one) == _call(other)
 
 
@@ -196,4 +196,4 @@ def _without_same(
 
 
 def _group(report: KernelReport) -> tuple[object, ...]:
-    return report.definition, report.name, report.device_id, report.lowered is not None
+    return report.definition, report.name, report.device_id, report.launch_facts

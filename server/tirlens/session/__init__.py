@@ -10,7 +10,7 @@ One save, from the document to the view::
       WorkerQueues.submit   sends the request to a worker process
       evaluate              runs the model, in a thread
       ViewChanged           event: the client asks again for hints and lenses
-      IdleLowering.run      lowers the kernels when no worker is needed; then evaluate again
+      IdleTiers.run         lowers and compiles when no worker is needed; evaluate after each
     view                    answers the client's requests from the document's last analysis
 """
 

@@ -23,7 +23,7 @@ from tirlens.session.events import (
     TextRead,
     ViewChanged,
 )
-from tirlens.session.idle_lowering import IdleLowering
+from tirlens.session.idle_tiers import IdleTiers
 from tirlens.session.idle_trials import IdleTrials
 from tirlens.session.job import Job, find_environment, plan_job
 from tirlens.session.late_imports import import_pipeline
@@ -71,11 +71,11 @@ class Analyses:
         self.queues = WorkerQueues(emit)
         self._emit = emit
         self._readings = readings
-        self._lowering = IdleLowering(self.queues)
-        self.requests = PendingRequests(self.queues, self._lowering, self.caches, self._run_task)
+        self._tiers = IdleTiers(self.queues)
+        self.requests = PendingRequests(self.queues, self._tiers, self.caches, self._run_task)
         self._trials = IdleTrials(self.queues)
         self._repositories = Repositories()
-        self._baselines = BaselineAnalyses(self.queues, self._lowering, self._repositories, pins)
+        self._baselines = BaselineAnalyses(self.queues, self._tiers, self._repositories, pins)
         self._tasks: set[asyncio.Task[None]] = set()
         self._settings_problems: dict[Path, tuple[str, ...]] = {}
         self._last_id = 0
@@ -239,18 +239,25 @@ class Analyses:
                 return job
 
     async def _show(self, job: Job, result: Result) -> None:
-        """Evaluate `result` and show it; then lower its kernels and show it again."""
+        """Evaluate `result` and show it; then lower and compile its kernels, and show it again."""
+        from tirlens import pipeline
+
         evaluation = await self._evaluate(job, result)
         if evaluation is None:
             return
-        document, lowering = job.document, evaluation.lowering
+        document = job.document
         self._end_progress(document)
         # Last: a client that receives "ready" has all events that belong to it.
         self._emit(_status(job, "ready"))
-        if lowering is None or lowering.request is None:
-            self._lowering.stop(document)
-        elif await self._lowering.run(job, lowering, self.caches.parts):
-            await self._evaluate(job, result)
+        for _ in range(pipeline.FURTHER_TIERS):
+            if evaluation is None or evaluation.next_tier is None:
+                break
+            kernels = evaluation.analysis.result.kernels
+            if not await self._tiers.run(job, evaluation.next_tier, kernels, self.caches.parts):
+                return
+            evaluation = await self._evaluate(job, result)
+        if evaluation is not None:
+            self._tiers.stop(document)
 
     async def _evaluate(self, job: Job, result: Result) -> Evaluation | None:
         """Evaluate `result` and let the document show it; None if the job is not current."""
@@ -300,7 +307,7 @@ class Analyses:
     def _stop_worker(self, document: Document) -> None:
         """Let no worker continue with `document`."""
         self.requests.forget(document)
-        self._lowering.stop(document)
+        self._tiers.stop(document)
         self._baselines.stop(document)
         self.queues.cancel(document.uri)
         self._end_progress(document)

@@ -79,9 +79,9 @@ class Analysis:
         Those of the analysis, for evaluations on other devices.
     lens_parts
         The parts of a lens, in order.
-    unlowered
-        The reports of the lowered kernels as they are without what the lowering has found, to
-        compare with versions that were not lowered.
+    earlier_tiers
+        The reports of the kernels without what compiling them has found, and without what lowering
+        has, to compare with versions that were not compiled, or not lowered.
     awaited_calls
         The names of the kernels for whose calls other files are still searched.
     digests
@@ -100,7 +100,7 @@ class Analysis:
     baseline: Version | None = None
     options: Options | None = None
     lens_parts: tuple[str, ...] = DEFAULT_LENS_PARTS
-    unlowered: tuple[KernelReport, ...] = ()
+    earlier_tiers: tuple[KernelReport, ...] = ()
     awaited_calls: frozenset[str] = frozenset()
     digests: Digests = field(default_factory=lambda: NO_DIGESTS)
     broken: Reading | None = None
@@ -144,7 +144,7 @@ class Analysis:
 
     def as_version(self, name: str) -> Version:
         """This analysis for later ones to compare with."""
-        return Version(name, self.reading.lines, (*self.report.kernels, *self.unlowered))
+        return Version(name, self.reading.lines, (*self.report.kernels, *self.earlier_tiers))
 
     def history_of(self, report: KernelReport) -> History:
         """What the time of `report`, one of this analysis, is compared with."""
@@ -201,7 +201,7 @@ class Analysis:
     def _times_before(self, report: KernelReport) -> Mapping[int, float]:
         """The times of the last save at the lines of this text."""
         comparison = self.history_of(report).last_save
-        if comparison is None or comparison.unlowered is not None:
+        if comparison is None or comparison.earlier_tier is not None:
             return {}
         lines = LineMap.between(comparison.lines, self.reading.lines)
         return line_times(comparison.before, lines)
@@ -253,10 +253,13 @@ class Analysis:
         before = version.counterpart(report, self.report.kernels)
         if before is not None:
             return Comparison(version.name, before, version.lines)
-        # Saved over before it was lowered, or refused by the framework: the times of the source.
-        own = next((item for item in self.unlowered if is_same_call(item, report)), None)
-        before = version.counterpart(own, self.unlowered) if own is not None else None
-        return Comparison(version.name, before, version.lines, own) if before else None
+        # Saved over before it was lowered or compiled, or refused: the times of the tier before.
+        for own in self.earlier_tiers:
+            if is_same_call(own, report):
+                before = version.counterpart(own, self.earlier_tiers)
+                if before is not None:
+                    return Comparison(version.name, before, version.lines, own)
+        return None
 
     @cached_property
     def _reports_at(self) -> dict[int, list[KernelReport]]:

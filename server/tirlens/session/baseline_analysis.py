@@ -19,7 +19,7 @@ from tirlens.session.readings import read_text
 if TYPE_CHECKING:
     from tirlens import pipeline
     from tirlens.session.baselines import Baseline, Pins
-    from tirlens.session.idle_lowering import IdleLowering
+    from tirlens.session.idle_tiers import IdleTiers
     from tirlens.session.repositories import Repositories
     from tirlens.session.worker_queues import WorkerQueues
 
@@ -39,8 +39,8 @@ class BaselineAnalyses:
     ----------
     queues
         The queues of the workers.
-    lowering
-        Lowers the kernels.
+    tiers
+        Lowers and compiles the kernels.
     repositories
         Has the calls of kernels in other files.
     pins
@@ -50,12 +50,12 @@ class BaselineAnalyses:
     def __init__(
         self,
         queues: WorkerQueues,
-        lowering: IdleLowering,
+        tiers: IdleTiers,
         repositories: Repositories,
         pins: Pins,
     ) -> None:
         self._queues = queues
-        self._lowering = lowering
+        self._tiers = tiers
         self._repositories = repositories
         self._pins = pins
         self._twins: dict[Document, _Twin] = {}
@@ -85,7 +85,7 @@ class BaselineAnalyses:
         """Analyse the baseline of `document` no more."""
         twin = self._twins.pop(document, None)
         if twin is not None:
-            self._lowering.stop(twin.document)
+            self._tiers.stop(twin.document)
             self._queues.cancel(twin.document.uri)
 
     async def _analyze(
@@ -115,9 +115,11 @@ class BaselineAnalyses:
             result, found = await asyncio.to_thread(complete, plan, answer)
             parts.add(own.path, found, plan.used_keys)
         evaluation = await asyncio.to_thread(evaluate, own, result, parts.parts(own.path), reports)
-        lowering = evaluation.lowering
-        if lowering is not None and lowering.request is not None:
-            await self._lowering.run(own, lowering, parts)
+        for _ in range(pipeline.FURTHER_TIERS):
+            if evaluation.next_tier is None:
+                break
+            kernels = evaluation.analysis.result.kernels
+            await self._tiers.run(own, evaluation.next_tier, kernels, parts)
             evaluation = await asyncio.to_thread(
                 evaluate, own, result, parts.parts(own.path), reports
             )

@@ -113,6 +113,7 @@ class Configuration:
         timeout_s = project.timeout_s or settings.timeout_s or DEFAULT_TIMEOUT_S
         advice = project.advice if project.advice is not None else settings.advice
         lower = project.lower if project.lower is not None else settings.lower
+        compile_ = project.compile if project.compile is not None else settings.compile
         return pipeline.Options(
             device=document.device or settings.device,
             force_device=document.device is not None,
@@ -122,5 +123,6 @@ class Configuration:
             time_limit_s=timeout_s,
             advice=advice is not False,
             lower=lower is not False,
+            compile=compile_ is not False,
             project=replace(project, calls=calls),
         )

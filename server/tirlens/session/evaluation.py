@@ -12,12 +12,13 @@ from tirlens.session.analysis import NO_SAVES, Analysis
 from tirlens.settings import DEFAULT_LENS_PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from tirlens import pipeline
     from tirlens.ide.hints import Hint
     from tirlens.model.report import KernelReport
+    from tirlens.pipeline import FileReport
     from tirlens.session.display import Display
     from tirlens.session.job import Job
     from tirlens.source.source_file import SourceFile
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """An analysis, its hints, and the plan to lower its kernels if they can be lowered.
+    """An analysis, its hints, and the plan of its next tier; None after the last one.
 
     `display` is what the hints are for.
     """
@@ -34,7 +35,7 @@ class Evaluation:
     analysis: Analysis
     hints: list[Hint]
     display: Display
-    lowering: pipeline.Plan | None
+    next_tier: pipeline.Plan | None
 
 
 def evaluate(
@@ -55,7 +56,7 @@ def evaluate(
     result
         What the worker found.
     parts
-        The cached parts of the file: the lowerings among them are part of the report.
+        The cached parts of the file: the tiers among them are part of the report.
     reports
         The cached reports.
     awaited
@@ -67,18 +68,11 @@ def evaluate(
     """
     from tirlens import pipeline
 
-    traced = result
-    lowering = pipeline.plan_lowering(job.plan, result, job.options, parts)
-    if lowering is not None:
-        result = pipeline.merge_lowerings(result, lowering.result())
+    tiers = pipeline.merge_tiers(job.plan, result, job.options, job.compiler, parts)
+    result = tiers.result
     report = pipeline.file_report(job.plan.source, result, job.options, job.path, reports)
     report = pipeline.with_outcomes(report, outcomes or {})
-    unlowered: tuple[KernelReport, ...] = ()
-    if any(item.lowered is not None for item in report.kernels):
-        options = replace(job.options, advice=False)
-        whole = pipeline.file_report(job.plan.source, traced, options, job.path, reports)
-        known = set(map(key, report.kernels))
-        unlowered = tuple(item for item in whole.kernels if key(item) not in known)
+    earlier = _earlier_tiers(job, report, tiers.before, reports)
     document = job.document
     previous = document.analysis
     digests: pipeline.Digests = {} if previous is None else previous.digests
@@ -98,7 +92,7 @@ def evaluate(
         document.baseline,
         job.options,
         lens_parts=_lens_parts(job),
-        unlowered=unlowered,
+        earlier_tiers=earlier,
         digests=digests,
         awaited_calls=awaited(document.path, job.plan.source) if report.needs else frozenset(),
     ).or_before(previous)
@@ -109,7 +103,23 @@ def evaluate(
     assert analysis.files is not None
     # An analysis contains no reference cycles: it is freed by reference counting.
     exempt_present_objects()
-    return Evaluation(analysis, hints, display, lowering)
+    return Evaluation(analysis, hints, display, tiers.next)
+
+
+def _earlier_tiers(
+    job: Job, report: FileReport, before: Sequence[Result], reports: pipeline.ReportCache
+) -> tuple[KernelReport, ...]:
+    """The reports of the kernels in the results without the last tiers, where they differ."""
+    from tirlens import pipeline
+
+    known = set(map(key, report.kernels))
+    found: list[KernelReport] = []
+    options = replace(job.options, advice=False)
+    for result in before:
+        whole = pipeline.file_report(job.plan.source, result, options, job.path, reports)
+        found += (item for item in whole.kernels if key(item) not in known)
+        known |= set(map(key, whole.kernels))
+    return tuple(found)
 
 
 def _lens_parts(job: Job) -> tuple[str, ...]:

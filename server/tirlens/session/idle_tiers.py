@@ -1,7 +1,8 @@
-"""The second tier in the editor: kernels are lowered when no worker is needed for anything else.
+"""The further tiers in the editor: kernels are lowered, and then compiled, when no worker is needed
+for anything else.
 
-An analysis that is requested while a file is lowered interrupts the lowering. Each top-level name
-is therefore lowered by a request of its own, and what was lowered before an interruption is kept.
+An analysis that is requested meanwhile interrupts them. Each top-level name is therefore a request
+of its own, and what was done before an interruption is kept.
 """
 
 from __future__ import annotations
@@ -11,26 +12,29 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tirlens import pipeline
     from tirlens.session.document import Document
     from tirlens.session.job import Job
     from tirlens.session.worker_queues import WorkerQueues
+    from tirlens_worker.facts import KernelFacts
     from tirlens_worker.protocol import Analyze, Result
 
 MAX_LOST_WORKERS = 3
-"""How often a lowering is started while its worker is lost each time."""
+"""How often a request is started while its worker is lost each time."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """The lowering of one job. Lowerings of the same document share the lock."""
+    """The tiers of one job. Those of the same document share the lock."""
 
     job: Job
     step: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-class IdleLowering:
-    """Lowers the kernels of open documents.
+class IdleTiers:
+    """Lowers and compiles the kernels of open documents.
 
     Parameters
     ----------
@@ -42,11 +46,18 @@ class IdleLowering:
         self._queues = queues
         self._runs: dict[Document, _Run] = {}
 
-    async def run(self, job: Job, plan: pipeline.Plan, cache: pipeline.PartCache) -> bool:
-        """Lower all kernels of `plan`, and add what is found to `cache`.
+    async def run(
+        self,
+        job: Job,
+        plan: pipeline.Plan,
+        kernels: Sequence[KernelFacts],
+        cache: pipeline.PartCache,
+    ) -> bool:
+        """Lower or compile all kernels of `plan`, and add what is found to `cache`.
 
-        Takes the place of an earlier run for the same document. Of that, the request that is
-        under way is completed: most of it is the same.
+        `kernels` are the facts of the tier before. This run takes the place of an earlier one for
+        the same document. Of that, the request that is under way is completed: most of it is the
+        same.
 
         Returns
         -------
@@ -71,11 +82,11 @@ class IdleLowering:
                 if _lost_worker(answer) and (lost_workers := lost_workers + 1) < MAX_LOST_WORKERS:
                     continue
                 lost_workers = 0
-                if not await _add_parts(plan, request, answer, cache):
+                if not await _add_parts(plan, request, answer, kernels, cache):
                     return False
 
     def stop(self, document: Document) -> None:
-        """Lower nothing of `document` any more."""
+        """Lower and compile nothing of `document` any more."""
         if self._runs.pop(document, None) is not None:
             self._queues.cancel_deferred(document.uri)
 
@@ -89,14 +100,18 @@ def _lost_worker(answer: Result) -> bool:
 
 
 async def _add_parts(
-    plan: pipeline.Plan, request: Analyze, answer: Result, cache: pipeline.PartCache
+    plan: pipeline.Plan,
+    request: Analyze,
+    answer: Result,
+    kernels: Sequence[KernelFacts],
+    cache: pipeline.PartCache,
 ) -> bool:
     """Add the parts of `answer` to `cache`; false if the answer says nothing about the text."""
     from tirlens import pipeline
 
-    answer = pipeline.complete_lowering(request, answer)
+    answer = await asyncio.to_thread(pipeline.complete_tier, request, answer, kernels)
     if answer.problems:
         return False
-    parts = await asyncio.to_thread(pipeline.lowered_parts, plan, request, answer)
+    parts = await asyncio.to_thread(pipeline.completed_parts, plan, request, answer)
     cache.add(plan.whole.path, parts, plan.used_keys)
     return True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tirlens.settings import Settings
 from tirlens.worker_client import Interpreter, find_interpreter
+from tirlens.worker_client.toolchain import find_toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from tirlens.session.configuration import Configuration
     from tirlens.session.display import Display
     from tirlens.session.document import Document
-    from tirlens_worker.protocol import Result
+    from tirlens_worker.protocol import Compiler, Result
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Job:
         Trust and settings when the analysis was started.
     named_device
         The device that is named for the first kernel; None if its target may decide.
+    compiler
+        What compiles the kernels; without a path where it is not at hand.
     """
 
     document: Document
@@ -41,6 +44,7 @@ class Job:
     interpreter: Interpreter
     plan: pipeline.Plan
     named_device: str | None
+    compiler: Compiler
 
     @property
     def is_current(self) -> bool:
@@ -126,7 +130,17 @@ def plan_job(
     # Computed here in the thread, and cached.
     _ = plan.steps
     device = pipeline.named_device(next(iter(reading.source.kernels), None), options)
-    return Job(document, generation, configuration, reading, options, interpreter, plan, device)
+    return Job(
+        document,
+        generation,
+        configuration,
+        reading,
+        options,
+        interpreter,
+        plan,
+        device,
+        find_toolchain(interpreter.path).compiler,
+    )
 
 
 def plan_other_text(

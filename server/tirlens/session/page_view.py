@@ -130,8 +130,8 @@ class PageView:
             for report in analysis.report.kernels:
                 history = analysis.history_of(report)
                 before = history.last_save if comparison == LAST_SAVE else history.baseline
-                # Times of lowered lines are not compared with those of the source.
-                if before is not None and before.unlowered is None:
+                # Times of lines are not compared with those of another tier.
+                if before is not None and before.earlier_tier is None:
                     found[id(report)] = self._of_version(before)
             return found
         return _on_device(analysis, comparison)

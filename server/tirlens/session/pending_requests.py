@@ -19,7 +19,7 @@ from tirlens_worker.protocol import Result
 if TYPE_CHECKING:
     from tirlens.session.caches import Caches
     from tirlens.session.document import Document
-    from tirlens.session.idle_lowering import IdleLowering
+    from tirlens.session.idle_tiers import IdleTiers
     from tirlens.session.worker_queues import WorkerQueues
     from tirlens_worker.protocol import Analyze
 
@@ -49,7 +49,7 @@ class PendingRequests:
     ----------
     queues
         The queues of the workers.
-    lowering
+    tiers
         Is stopped for a document about which a request is sent.
     caches
         Receive the parts of the answers, and the reports that are evaluated ahead.
@@ -63,11 +63,11 @@ class PendingRequests:
     """
 
     def __init__(
-        self, queues: WorkerQueues, lowering: IdleLowering, caches: Caches, run_task: RunTask
+        self, queues: WorkerQueues, tiers: IdleTiers, caches: Caches, run_task: RunTask
     ) -> None:
         self.durations_s: deque[float] = deque(maxlen=50)
         self._queues = queues
-        self._lowering = lowering
+        self._tiers = tiers
         self._caches = caches
         self._run_task = run_task
         self._pending: dict[Document, Pending] = {}
@@ -89,7 +89,7 @@ class PendingRequests:
         if pending is not None and pending.is_same(job, request):
             pending.job = job.with_start_of(pending.job.plan)
             return pending
-        self._lowering.stop(document)
+        self._tiers.stop(document)
 
         def on_step(result: Result) -> None:
             started.ahead = self._run_task(self._evaluate_ahead(started, started.ahead, result))

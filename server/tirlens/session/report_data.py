@@ -33,8 +33,8 @@ def history_json(analysis: Analysis, report: KernelReport) -> dict[str, Any]:
     -------
     ``saves`` with ``time_s``, ``saved_at_s`` (Unix time) and ``version`` of each text, the present
     one last; ``sparkline`` of them; ``last_save`` and ``baseline``, each null or with ``name``,
-    ``time_s``, ``now_s`` (what the time is compared with: of the unlowered kernel where the earlier
-    one was not lowered) and ``lines``: where the difference is from, the largest first.
+    ``time_s``, ``now_s`` (what the time is compared with: of an earlier tier where the earlier text
+    has no other) and ``lines``: where the difference is from, the largest first.
     """
     history = analysis.history_of(report)
     return {
@@ -54,7 +54,7 @@ def _comparison(
     if comparison is None:
         return None
     lines = LineMap.between(comparison.lines, analysis.reading.lines)
-    now = comparison.unlowered or report
+    now = comparison.earlier_tier or report
     return {
         "name": comparison.name,
         "time_s": comparison.time_s,
