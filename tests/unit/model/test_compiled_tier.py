@@ -171,3 +171,12 @@ def test_static_shared_memory_of_a_kernel_without_dynamic_shared_memory() -> Non
     found = report(facts)
     assert found.shared_bytes_per_block == 40_000
     assert found.occupancy is not None and found.occupancy.limiter == "shared"
+
+
+def test_a_stack_frame_that_no_statement_accesses_is_no_array() -> None:
+    """Sine and cosine have 32 bytes of stack for the range reduction of large arguments."""
+    facts = compiled(local_array(), stack_bytes=32)
+    found = report(facts)
+    assert found.stack_bytes == 32
+    assert not any("local memory" in caveat.message for caveat in found.caveats)
+    assert found.time_s == report(compiled(local_array())).time_s

@@ -103,7 +103,8 @@ def _local_memory_notes(
     if thread.spill_bytes:
         message = f"registers spill: code for {thread.spill_bytes} bytes a thread (ptxas)"
         yield CaveatNote(message, facts.span, is_spill=True)
-    elif thread.stack_bytes:
+    elif any(one.instructions for one in thread.local_memory):
+        # Else it is for rare paths of the math library.
         message = f"{thread.stack_bytes} bytes of arrays a thread are in local memory (ptxas)"
         yield CaveatNote(message, facts.span)
 
