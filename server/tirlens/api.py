@@ -25,7 +25,6 @@ from tirlens.pipeline.compilation_request import (
 )
 from tirlens.pipeline.kernel_json import kernel_json
 from tirlens.pipeline.report_cache import evaluate_kernel
-from tirlens.worker_client.toolchain import NO_TOOLCHAIN, find_toolchain
 from tirlens_worker.facts import KernelFacts
 from tirlens_worker.protocol import GeneratedCode
 
@@ -218,8 +217,15 @@ def _lower(facts: KernelFacts, function: Any, device: Device) -> KernelFacts:
 def _compile(facts: KernelFacts, function: Any, device: Device, path: str | None) -> KernelFacts:
     """The facts with what the compiler makes of the function; as they are where there is none."""
     arch = compiled_architecture(facts, device)
-    toolchain = find_toolchain(Path(sys.executable)) if arch is not None else NO_TOOLCHAIN
-    if arch is None or toolchain.missing:
+    if arch is None:
+        return facts
+    try:
+        from tirlens.worker_client.toolchain import find_toolchain
+    except ModuleNotFoundError:
+        # An environment with no more packages than the analysis itself needs has no tools either.
+        return facts
+    toolchain = find_toolchain(Path(sys.executable))
+    if toolchain.missing:
         return facts
     from tirlens_worker.frameworks.lowering.generate import generate
     from tirlens_worker.frameworks.lowering.lower import LoweringError
