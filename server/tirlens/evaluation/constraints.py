@@ -34,11 +34,14 @@ def suppose(machine: Machine, test: ast.expr, holds: bool, frame: Frame) -> None
                 machine.conditions, unknown_sizes.condition(operator, first, second, holds)
             )
             if isinstance(operator, wanted):
-                _equate(machine, left, right, frame)
+                _equate(machine, (left, first), (right, second), frame)
 
 
-def _equate(machine: Machine, left: ast.expr, right: ast.expr, frame: Frame) -> None:
-    first, second = machine.value(left, frame), machine.value(right, frame)
+def _equate(
+    machine: Machine, one: tuple[ast.expr, Value], other: tuple[ast.expr, Value], frame: Frame
+) -> None:
+    """Note that two expressions, of which the values are given as known so far, are equal."""
+    (left, first), (right, second) = one, other
     if isinstance(first, Unknown) and is_known(second):
         _solve(machine, left, second, frame)
     elif isinstance(second, Unknown) and is_known(first):

@@ -40,6 +40,10 @@ _MAX_RECURSION = 3
 def call_function(
     machine: Machine, function: Function, positional: list[Value], named: dict[str, Value]
 ) -> Value:
+    """The result of a call of a function of the text; the call itself if it is one of a goal.
+
+    It is `UNKNOWN` where a test replaces the function, or calls are nested too deep.
+    """
     if function.name in machine.replaced:
         return UNKNOWN
     goal = machine.goals.get(function.node)
