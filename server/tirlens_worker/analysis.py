@@ -19,7 +19,7 @@ from .program.document import Document
 from .program.file_dependencies import Origins
 from .program.import_state import ImportState
 from .program.load import Loaded
-from .protocol import Analyze, Compiler, GeneratedCode, KernelRequest, Lowering, Problem
+from .protocol import SASS, Analyze, Compiler, GeneratedCode, KernelRequest, Lowering, Problem
 from .tracing.assumed_sizes import assumed_sizes
 from .tracing.assumed_trips import AssumedLoop, assumed_trips
 from .tracing.evaluate import Traced
@@ -250,7 +250,7 @@ def _generated_code(
     from .frameworks.extract import framework_of, name_of
     from .frameworks.lowering.generate import generate
     from .frameworks.lowering.lower import LoweringError
-    from .frameworks.lowering.machine_code import SASS, add_machine_code
+    from .frameworks.lowering.machine_code import add_machine_code
 
     arch = str(request.lower_to.get("arch", ""))
     name, framework = name_of(traced.function, request.name), framework_of(traced.function)

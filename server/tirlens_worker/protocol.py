@@ -221,6 +221,10 @@ class Lowering:
     unfinished: str = ""
 
 
+#: The languages of generated texts: CUDA source, lowered IR, and NVIDIA's machine code.
+CUDA, TIR, SASS = "cuda", "tir", "sass"
+#: The name of the file from which CUDA source is compiled, as listings of its machine code have it.
+COMPILED_FILE = "kernel.cu"
 #: The source lines of generated lines without one, and of those from a library's macro.
 NO_LINE, LIBRARY_LINE = 0, -1
 
@@ -229,8 +233,8 @@ NO_LINE, LIBRARY_LINE = 0, -1
 class GeneratedText:
     """A text that the framework makes of a kernel.
 
-    `language` is ``cuda``, ``tir`` or ``sass``.  `lines` has the line of the analysed document for
-    each line of the text, or `NO_LINE` or `LIBRARY_LINE`; a worker leaves it empty for ``sass``.
+    `language` is `CUDA`, `TIR` or `SASS`.  `lines` has the line of the analysed document for
+    each line of the text, or `NO_LINE` or `LIBRARY_LINE`; a worker leaves it empty for `SASS`.
     """
 
     language: str

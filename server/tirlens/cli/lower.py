@@ -17,15 +17,16 @@ from tirlens.ide import places
 from tirlens.ide.notebook_file import NotebookFile
 from tirlens.pipeline.analysis_request import selected_kernels
 from tirlens.pipeline.generation_request import (
+    NO_CUDA_KERNEL,
     generated_json,
     generation_request,
     linked_code,
 )
-from tirlens.pipeline.machine_code import SASS, resource_text
+from tirlens.pipeline.machine_code import resource_text
 from tirlens.worker_client import find_interpreter
 from tirlens.worker_client.toolchain import find_toolchain
 from tirlens_worker.facts import Span
-from tirlens_worker.protocol import GeneratedCode, Result
+from tirlens_worker.protocol import SASS, GeneratedCode, Result
 
 # Characters of the margin with source lines.
 _MARGIN, _CELL_MARGIN = 5, 13
@@ -44,7 +45,7 @@ def execute(arguments: argparse.Namespace) -> int:
         answer = pool.run(generate(pool, traced, arguments.emit, arguments.python))
     if answer is None:
         if traced.result.kernels:
-            raise UsageError("code is generated for kernels with a grid on a CUDA device")
+            raise UsageError(NO_CUDA_KERNEL)
         answer = Result(2)
     codes = linked_code(answer, traced.result.kernels)
     outcome.print_problems(file_analysis.in_cells([traced], [traced.report()]))

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tirlens_sass import Instruction
-from tirlens_worker.protocol import NO_LINE
-
-# The name of the file that the worker compiles.
-_COMPILED = "kernel.cu"
+from tirlens_worker.protocol import COMPILED_FILE, NO_LINE
 
 
 def generated_line(instruction: Instruction) -> int:
@@ -18,7 +15,7 @@ def generated_line(instruction: Instruction) -> int:
     """
     if instruction.source is not None:
         for place in (instruction.source, *instruction.callers):
-            if place.file.replace("\\", "/").rpartition("/")[2] == _COMPILED:
+            if place.file.replace("\\", "/").rpartition("/")[2] == COMPILED_FILE:
                 return place.line
     return NO_LINE
 

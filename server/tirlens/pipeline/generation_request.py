@@ -13,13 +13,16 @@ from dataclasses import asdict, replace
 from tirlens.pipeline.device_choice import choose_devices
 from tirlens.pipeline.file_report import KernelIndex
 from tirlens.pipeline.lowering_request import RequestIndex
-from tirlens.pipeline.machine_code import SASS, MachineText, with_readable_listing
+from tirlens.pipeline.machine_code import MachineText, with_readable_listing
 from tirlens.pipeline.options import Options
 from tirlens.source.source_file import SourceFile
 from tirlens_worker.facts import Branch, Gemm, KernelFacts, Loop, Mma, Node, Statement, While
 from tirlens_worker.protocol import (
+    CUDA,
     LIBRARY_LINE,
     NO_LINE,
+    SASS,
+    TIR,
     Analyze,
     CallCandidate,
     Compiler,
@@ -29,8 +32,8 @@ from tirlens_worker.protocol import (
     Result,
 )
 
-CUDA = "cuda"
-LANGUAGES = (CUDA, "tir")
+LANGUAGES = (CUDA, TIR)
+NO_CUDA_KERNEL = "code is generated for kernels with a grid on a CUDA device"
 NO_COMPILER = Compiler()
 #: What nvcc may take is more than an analysis.
 TIME_LIMIT_S = 150.0

@@ -11,9 +11,14 @@ from dataclasses import dataclass, field, replace
 from tirlens.ide.machine_operations import LineCode, code_by_line
 from tirlens.machine_code import generated_line
 from tirlens_sass import Control, Function, Instruction, Listing, ListingError, read
-from tirlens_worker.protocol import NO_LINE, CompiledKernel, GeneratedCode, GeneratedText
-
-SASS = "sass"
+from tirlens_worker.protocol import (
+    CUDA,
+    NO_LINE,
+    SASS,
+    CompiledKernel,
+    GeneratedCode,
+    GeneratedText,
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ def with_readable_listing(code: GeneratedCode) -> GeneratedCode:
     The links go through the CUDA source in `code`, whose lines are linked. A listing that is not
     understood is replaced by the reason.
     """
-    lines = next((text.lines for text in code.texts if text.language == "cuda"), ())
+    lines = next((text.lines for text in code.texts if text.language == CUDA), ())
     try:
         texts = tuple(
             _readable(read(text.text), code.compiled, lines) if text.language == SASS else text

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 #: Requests for code are other than those for the same document's lowering.
 _KEY = "#code"
-NO_CUDA_KERNEL = "code is generated for kernels with a grid on a CUDA device"
 
 
 async def generated_code(
@@ -35,6 +34,8 @@ async def generated_code(
     ``kernels`` as `pipeline.generation_request.generated_json`, and ``problems``; None before any
     analysis, or if a later request takes the place of this one.
     """
+    from tirlens.pipeline.generation_request import NO_CUDA_KERNEL
+
     analysis = document.analysis
     if analysis is None or analysis.options is None or not session.configuration.trusted:
         return None

@@ -24,6 +24,7 @@ from tirlens.measured.performance.source_lines import KernelSamples, samples_by_
 from tirlens.pipeline import line_json
 from tirlens.pipeline.generation_request import linked_code
 from tirlens_worker.facts import Span
+from tirlens_worker.protocol import CUDA
 
 _MOST_LINES = 20
 
@@ -79,7 +80,7 @@ class _Texts:
         yield from (text for name, text in self._known[file.path] if name in functions)
 
     def _generate(self, file: Traced) -> Iterator[tuple[str, SourceText]]:
-        answer = self._pool.run(generate(self._pool, file, "cuda", self._python))
+        answer = self._pool.run(generate(self._pool, file, CUDA, self._python))
         if answer is None:
             return
         for code in linked_code(answer, file.result.kernels):

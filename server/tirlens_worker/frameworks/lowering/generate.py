@@ -13,13 +13,12 @@ import importlib
 import re
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
-from ...protocol import LIBRARY_LINE, NO_LINE, GeneratedText
+from ...protocol import CUDA, LIBRARY_LINE, NO_LINE, TIR, GeneratedText
 from ..compile_options import PASS_CONFIGS
 from ..ir import dialect
 from ..locations import spans
 from .lower import LoweringError, exact_architecture, message
 
-CUDA, IR = "cuda", "tir"
 # The function by which TVM compiles CUDA source.
 _COMPILE = "tvm_callback_cuda_compile"
 _LINE_DIRECTIVES = "tl.emit_line_directives"
@@ -57,7 +56,7 @@ def generate(
     texts: List[GeneratedText] = []
     if CUDA in languages:
         texts.append(_without_directives(source, path))
-    if IR in languages:
+    if TIR in languages:
         texts.append(_print_functions(functions, path))
     return texts
 
@@ -162,7 +161,7 @@ def _print_functions(functions: Sequence[Any], path: str) -> GeneratedText:
             line = NO_LINE
         kept.append("")
         lines.append(NO_LINE)
-    return GeneratedText(IR, "\n".join(kept), tuple(lines))
+    return GeneratedText(TIR, "\n".join(kept), tuple(lines))
 
 
 def _statements(body: Any) -> Iterator[Any]:

@@ -15,10 +15,17 @@ import tempfile
 from dataclasses import replace
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence
 
-from ...protocol import CompiledKernel, Compiler, GeneratedCode, GeneratedText
+from ...protocol import (
+    COMPILED_FILE,
+    CUDA,
+    SASS,
+    CompiledKernel,
+    Compiler,
+    GeneratedCode,
+    GeneratedText,
+)
 from .lower import exact_architecture
 
-SASS = "sass"
 MISSING = "no {}: set CUDA_HOME, or run tirlens toolchain install"
 _TIME_LIMIT_S = 120
 # Of the store; an older one is left out for each further one.
@@ -38,7 +45,7 @@ def add_machine_code(
     code: GeneratedCode, framework: str, compiler: Compiler, with_sass: bool
 ) -> GeneratedCode:
     """`code` with the resources of its kernels, and with SASS if asked for, or why not."""
-    source = next((one.text for one in code.texts if one.language == "cuda"), None)
+    source = next((one.text for one in code.texts if one.language == CUDA), None)
     if source is None:
         return code
     try:
@@ -88,7 +95,7 @@ def _make(
     if found is not None:
         return found
     with tempfile.TemporaryDirectory(prefix="tirlens-") as folder:
-        file, cubin = os.path.join(folder, "kernel.cu"), os.path.join(folder, "kernel.cubin")
+        file, cubin = os.path.join(folder, COMPILED_FILE), os.path.join(folder, "kernel.cubin")
         with open(file, "w", encoding="utf-8") as out:
             out.write(source)
         made = {"ptxas": _run([compiler.nvcc, *options, "-o", cubin, file]).stderr}
