@@ -9,12 +9,13 @@ import ast
 from collections import deque
 from collections.abc import Iterator
 
-# The fields with statements, or with parts of a statement that have statements.
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+"""The classes of `Definition`, for `isinstance`."""
 
+# The fields with statements, or with parts of a statement that have statements.
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _MARKS = (ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop)
 
 
@@ -50,7 +51,7 @@ def own_statements(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator
         node = pending.pop()
         if isinstance(node, ast.stmt):
             yield node
-        if not isinstance(node, _SCOPES):
+        if not isinstance(node, DEFINITIONS):
             for field in _BLOCKS:
                 pending += getattr(node, field, ())
 
@@ -61,7 +62,7 @@ def bound_names(body: list[ast.stmt]) -> set[str]:
     pending: list[ast.AST] = list(body)
     while pending:
         node = pending.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, DEFINITIONS):
             out.add(node.name)
             continue
         if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)):
@@ -107,7 +108,7 @@ def loaded_names(node: ast.AST) -> set[str]:
 def definitions(body: list[ast.stmt]) -> Iterator[Definition]:
     """The functions and classes of a body, also those under `if`, `with`, `for` and `try`."""
     for node in body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, DEFINITIONS):
             yield node
         else:
             for block in blocks(node):

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from tirlens.syntax_trees import bound_names, walk
+from tirlens.syntax_trees import DEFINITIONS, bound_names, walk
 
 Conditions: TypeAlias = "tuple[tuple[ast.expr, bool], ...]"
 """Expressions, and whether each must be true or false."""
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Syntax:
         found: list[dict[str, set[str]]] = []
         for statement in self.tree.body:
             names: dict[str, set[str]] = {}
-            for node in () if isinstance(statement, _DEFINITIONS) else walk(statement):
+            for node in () if isinstance(statement, DEFINITIONS) else walk(statement):
                 if isinstance(node, ast.alias):
                     name = node.name.rpartition(".")[2]
                     names.setdefault(name, set()).add(node.asname or name)

@@ -10,6 +10,7 @@ from tirlens.evaluation.modules import Modules
 from tirlens.evaluation.search_result import Target
 from tirlens.evaluation.values import KINDS, ModuleScope
 from tirlens.repository.word_index import WordIndex
+from tirlens.syntax_trees import DEFINITIONS
 
 _MAX_DEPTH = 5
 _MAX_FILES_OF_A_NAME = 40
@@ -79,7 +80,7 @@ def _users(scope: ModuleScope, name: str) -> set[str] | None:
             continue
         is_used = True
         users |= imported.get(name, set())
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(statement, DEFINITIONS):
             if statement.name != name and not statement.name.startswith("test"):
                 users.add(statement.name)
         elif isinstance(statement, ast.Assign):

@@ -15,7 +15,7 @@ from tirlens.source.own_calls import OwnCalls
 from tirlens.source.parse import Text
 from tirlens.source.prelude import prelude
 from tirlens.source.source_file import Alternative, Directive, KernelSource, SyntaxProblem
-from tirlens.syntax_trees import Definition, parameter_defaults, parameters, walk
+from tirlens.syntax_trees import DEFINITIONS, Definition, parameter_defaults, parameters, walk
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import CallCandidate
 
@@ -246,4 +246,4 @@ def _rank(pair: tuple[int, Directive]) -> int:
 
 
 def _is_definition(node: ast.AST) -> bool:
-    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    return isinstance(node, DEFINITIONS)

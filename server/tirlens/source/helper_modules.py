@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from tirlens.file_reader import read_text
-from tirlens.syntax_trees import walk
+from tirlens.syntax_trees import DEFINITIONS, walk
 from tirlens_worker import framework_names
 
 _MAX_DEPTH = 4
@@ -22,7 +22,6 @@ _MAX_CHARACTERS = 1 << 18
 # Modules that are never a project's own helpers.
 _LIBRARIES = frozenset({*framework_names.MODULES, "torch", "triton", "numpy", "jax", "cutlass"})
 _MAKE_KERNELS = ("jit", "lazy_jit", "eager_jit", "autotune", "prim_func")
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Meanings:
     def _of_definition(self, binding: _Import | ast.AST) -> str | None:
         if isinstance(binding, _Import):
             return self._of_import(binding)
-        if isinstance(binding, _DEFINITIONS):
+        if isinstance(binding, DEFINITIONS):
             return self._of_decorator(binding)
         return self._path_of(binding)
 
@@ -142,7 +141,7 @@ class Meanings:
                 for item in node.names:
                     binding = _Import(node.module or "", item.name, node.level)
                     found.setdefault(item.asname or item.name, []).append(binding)
-            elif isinstance(node, _DEFINITIONS):
+            elif isinstance(node, DEFINITIONS):
                 found.setdefault(node.name, []).append(node)
             elif isinstance(node, ast.Assign):
                 for target in node.targets:
@@ -160,7 +159,7 @@ def used_as_decorators(tree: ast.Module) -> Iterator[str]:
     """The first names of decorators, and of what ``with`` statements open."""
     for node in walk(tree):
         used: Collection[ast.expr] = ()
-        if isinstance(node, _DEFINITIONS):
+        if isinstance(node, DEFINITIONS):
             used = node.decorator_list
         elif isinstance(node, ast.With):
             used = [item.context_expr for item in node.items]
@@ -175,7 +174,7 @@ def used_as_decorators(tree: ast.Module) -> Iterator[str]:
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
     """The statements of a module, and the imports and assignments in its functions."""
     for node in walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom, ast.Assign, *_DEFINITIONS)):
+        if isinstance(node, (ast.Import, ast.ImportFrom, ast.Assign, *DEFINITIONS)):
             yield node
 
 

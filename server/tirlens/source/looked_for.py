@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from tirlens.source.module_names import Names
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+from tirlens.syntax_trees import DEFINITIONS
 
 
 def looked_for(nodes: Iterable[ast.AST], names: Names) -> str:
@@ -15,7 +14,7 @@ def looked_for(nodes: Iterable[ast.AST], names: Names) -> str:
     if names.framework is None:
         return ""
     macros = sum(
-        "macro" in names.decorators(node) for node in nodes if isinstance(node, _DEFINITIONS)
+        "macro" in names.decorators(node) for node in nodes if isinstance(node, DEFINITIONS)
     )
     parts = {0: "", 1: "; its macro is a part of the kernels that call it"}
     of_macros = parts.get(macros, f"; its {macros} macros are parts of the kernels that call them")

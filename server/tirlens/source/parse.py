@@ -11,7 +11,7 @@ from functools import cached_property
 
 from tirlens.source.pieces import Pieces, begins_statement
 from tirlens.source.source_file import SyntaxProblem
-from tirlens.syntax_trees import child_nodes, walk
+from tirlens.syntax_trees import DEFINITIONS, child_nodes, walk
 from tirlens_worker.facts import Span
 
 _MAX_REPAIRS = 40
@@ -76,7 +76,7 @@ class Text:
         chain: list[ast.AST] = []
         current = self.parents.get(node)
         while current is not None:
-            if isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if isinstance(current, DEFINITIONS):
                 chain.append(current)
             current = self.parents.get(current)
         return tuple(reversed(chain))
