@@ -25,13 +25,16 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
+
+from tirlens_sass import Function, Instruction, read
+
 # What of an opcode's modifiers is kept: the function, the types, the shape, the width.
 _KEPT = re.compile(
     r"^(MUFU\.\w+|IMAD\.(?:MOV|WIDE|HI|SHL|IADD|X|U32)|[HQIO]G?MMA\.(?:SP\.)?\w+|F2FP\.\w+\.\w+"
     r"|(?:I2F|F2I|F2F|I2FP|F2IP|FRND)\b.*|LDSM\.\w+\.\w+|STSM\.\w+\.\w+|VOTE|SHFL)"
 )
 _WIDTHS = re.compile(r"\.(U8|S8|U16|S16|64|128)\b")
-_INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)(.*);")
 # Sources that are compiled together: most of the time goes into their headers.
 TOGETHER = 16
 _MEMORY = frozenset({"LDG", "STG", "LDS", "STS", "LDL", "STL", "LD", "ST", "LDGSTS"})
@@ -52,83 +55,70 @@ class Compiled:
 
 
 @dataclass(frozen=True)
-class Instruction:
-    """`labels` stand before it, `target` is the one that a branch goes to."""
+class Code:
+    """The instructions of a kernel, and those of its main loop: none of straight code.
 
-    labels: tuple[str, ...]
-    opcode: str
-    target: str = ""
+    The main loop is the innermost one of most matrix instructions, else of most.
+    """
 
-
-def instructions_of(listing: str) -> dict[str, list[Instruction]]:
-    """The instructions of each kernel in a listing of ``nvdisasm -c``."""
-    found: dict[str, list[Instruction]] = {}
-    code: list[Instruction] = []
-    labels: tuple[str, ...] = ()
-    inside = False
-    for line in listing.splitlines():
-        text = line.strip()
-        if named := re.match(r"\.section\s+\.text\.(\w+)", text):
-            code, inside = found.setdefault(named[1], []), True
-        elif re.match(r"\.section\s", text):
-            inside = False
-        elif named := re.match(r"(\.L\w+|\$[\w$]+):$", text):
-            labels = (*labels, named[1])
-            inside = inside and not named[1].startswith("$")  # a subroutine of the compiler's
-        elif inside and (one := _INSTRUCTION.match(text)):
-            target = re.search(r"`\((\.L\w+)\)", one[2])
-            code.append(Instruction(labels, one[1], target[1] if target else ""))
-            labels = ()
-    for code in found.values():
-        while code and code[-1].opcode == "NOP":
-            code.pop()
-        if code and code[-1].opcode.startswith("BRA"):
-            code.pop()  # the branch to itself at the end of all kernels
-    return {name: _without_calls(code) for name, code in found.items()}
+    whole: Sequence[Instruction]
+    loop: Sequence[Instruction]
 
 
-def _without_calls(code: Sequence[Instruction]) -> list[Instruction]:
-    """The code without the branches that call a subroutine of the compiler's."""
-    parts: list[list[Instruction]] = [[]]
-    for item in code:
-        if item.labels:
-            parts.append([])
-        parts[-1].append(item)
-        if item.opcode.startswith("BRA"):
-            parts.append([])
-    kept = [part for part in parts if not any(item.opcode.startswith("CALL") for item in part)]
-    return [item for part in kept for item in part]
+def code_of(listing: str) -> dict[str, Code]:
+    """The code of each kernel in a listing of ``nvdisasm -c``.
+
+    Blocks that call a subroutine of the compiler's are left out, and what follows the code.
+    """
+    return {kernel.name: _code_of(kernel) for kernel in read(listing).kernels}
 
 
-def loops_of(code: Sequence[Instruction]) -> list[range]:
-    """The loops, as ranges of instructions from the target of a branch backwards to the branch."""
-    labels = {label: place for place, item in enumerate(code) for label in item.labels}
-    loops: dict[int, int] = {}
-    for place, item in enumerate(code):
-        start = labels.get(item.target, place + 1)
-        if item.opcode.startswith("BRA") and start <= place:
-            loops[start] = max(loops.get(start, 0), place)
-    return [range(start, end + 1) for start, end in loops.items()]
-
-
-def main_loop(code: Sequence[Instruction]) -> range | None:
-    """The innermost loop of most matrix instructions, else of most; None of straight code."""
-    loops = loops_of(code)
+def _code_of(kernel: Function) -> Code:
+    blocks = {
+        block.index: kernel.instructions[block.first : block.last + 1] for block in kernel.blocks
+    }
+    blocks = {
+        index: block
+        for index, block in blocks.items()
+        if not any(one.name == "CALL" for one in block) and not _is_after_the_end(block)
+    }
+    loops = [
+        [one for index in sorted(loop.blocks & blocks.keys()) for one in blocks[index]]
+        for loop in kernel.loops
+    ]
+    outer = {
+        loop.parent
+        for loop, inside in zip(kernel.loops, loops, strict=True)
+        if not _is_wait(inside)
+    }
     inner = [
-        loop
-        for loop in loops
-        if not any(one.start in loop and one.stop <= loop.stop for one in loops if one != loop)
+        inside
+        for number, inside in enumerate(loops)
+        if number not in outer and not _is_wait(inside)
     ]
 
-    def weight(loop: range) -> tuple[int, int]:
-        return sum("MMA." in code[place].opcode for place in loop), len(loop)
+    def weight(loop: Sequence[Instruction]) -> tuple[int, int]:
+        return sum(one.name.endswith("MMA") for one in loop), len(loop)
 
-    return max(inner, key=weight, default=None)
+    return Code(
+        [one for block in blocks.values() for one in block], max(inner, key=weight, default=[])
+    )
+
+
+def _is_wait(loop: Sequence[Instruction]) -> bool:
+    """Whether a loop waits for a barrier in shared memory, and does nothing else."""
+    works = any(one.memory or one.name.endswith("MMA") for one in loop)
+    return not works and any(one.name == "SYNCS" for one in loop)
+
+
+def _is_after_the_end(block: Sequence[Instruction]) -> bool:
+    """Whether a block is the branch to itself at the end of all kernels, or padding."""
+    return all(one.name == "NOP" or (one.name == "BRA" and one.guard is None) for one in block)
 
 
 def histogram(code: Sequence[Instruction]) -> str:
     """How often each opcode stands in some code, with the modifiers that change its cost."""
-    counts = Counter(_name(item.opcode) for item in code)
+    counts = Counter(_name(item.full_name) for item in code)
     return " ".join(f"{name}:{number}" for name, number in sorted(counts.items()))
 
 
@@ -163,7 +153,7 @@ def compiled(
             text=True,
             check=True,
         ).stdout
-    code = instructions_of(listing)
+    code = code_of(listing)
     ptxas = version(tools["nvcc"])
     out: list[Compiled] = []
     for number, (path, text) in enumerate(zip(sources, texts, strict=True)):
@@ -178,7 +168,6 @@ def compiled(
             raise ValueError(f"{path.stem}: not a single kernel")
         stack, stores, loads, registers = map(int, said_of.groups())
         mine = code[f"kernel_{number}"]
-        loop = main_loop(mine)
         out.append(
             Compiled(
                 path.stem,
@@ -187,8 +176,8 @@ def compiled(
                 registers,
                 stack,
                 stores + loads,
-                histogram(mine),
-                "" if loop is None else histogram(mine[loop.start : loop.stop]),
+                histogram(mine.whole),
+                histogram(mine.loop),
             )
         )
     return out

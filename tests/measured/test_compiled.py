@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from measured.against_compiler import compared, kernels, summary
-from measured.compiled import histogram, instructions_of, main_loop
+from measured.compiled import code_of, histogram
 
 LISTING = """
+\t.target\tsm_90a
 \t.section\t.text.kernel_0,"ax",@progbits
 \t.sectioninfo\t@"SHI_REGISTERS=8"
+        .type           kernel_0,@function
+        .other          kernel_0,@"STO_CUDA_ENTRY STV_DEFAULT"
 kernel_0:
         /*0000*/                   S2R R0, SR_TID.X ;
 .L_x_2:
@@ -19,21 +22,18 @@ kernel_0:
 .L_x_3:
         /*0050*/               @P1 BRA `(.L_x_2) ;
         /*0060*/                   EXIT ;
+        .type           $__internal_0_$__cuda_div,@function
 $__internal_0_$__cuda_div:
         /*0070*/                   MUFU.RCP R1, R1 ;
 .L_x_0:
         /*0080*/                   BRA `(.L_x_0);
-\t.section\t.debug_frame,"",@progbits
-        /*0090*/                   NOP;
 """
 
 
 def test_a_listing_is_read_without_what_ordinary_values_do_not_reach() -> None:
-    (code,) = instructions_of(LISTING).values()
-    assert histogram(code) == "BRA:2 EXIT:1 FFMA:1 LDG.128:1 S2R:1"
-    loop = main_loop(code)
-    assert loop is not None
-    assert histogram(code[loop.start : loop.stop]) == "BRA:2 FFMA:1 LDG.128:1"
+    (code,) = code_of(LISTING).values()
+    assert histogram(code.whole) == "BRA:2 EXIT:1 FFMA:1 LDG.128:1 S2R:1"
+    assert histogram(code.loop) == "BRA:2 FFMA:1 LDG.128:1"
 
 
 def test_the_model_counts_as_the_compiler_does() -> None:
