@@ -28,6 +28,8 @@ def block(report: KernelReport) -> str:
         parts.append(f"{report.threads_per_block} threads" + f" ({written} written)" * added)
     if report.shared_bytes_per_block is not None:
         parts.append(f"{labels.bytes_(report.shared_bytes_per_block)} shared")
+    if report.compiled is not None:
+        parts.append(f"{report.registers_per_thread} registers a thread")
     return f"{', '.join(parts)} ({report.launch_facts})" if parts else ""
 
 
