@@ -8,11 +8,11 @@ reach, plus 2 us a launch.  The two are fitted on the fitted half of the device'
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+
+import numpy as np
 
 from measured.tables import Measurement
 from tirlens.hardware import Device
@@ -53,23 +53,17 @@ def calibrate(items: Iterable[Measurement], device: Device) -> Shares | None:
     The median and not the mean: kernels far above any roofline would pull the shares down for all.
     """
     known = [
-        (parts, item.measured_s, item.harness_s)
+        (*parts, item.measured_s, item.harness_s)
         for item in items
         if (parts := _parts(item, device)) is not None
     ]
     if not known:
         return None
+    work_s, memory_s, measured_s, harness_s = np.array(known).T
 
     def loss(shares: Shares) -> float:
-        return median(
-            abs(
-                math.log(
-                    (max(work / shares.arithmetic, memory / shares.memory) + LAUNCH_S + harness_s)
-                    / measured_s
-                )
-            )
-            for (work, memory), measured_s, harness_s in known
-        )
+        own_s = np.maximum(work_s / shares.arithmetic, memory_s / shares.memory)
+        return float(np.median(np.abs(np.log((own_s + LAUNCH_S + harness_s) / measured_s))))
 
     return min((Shares(m, a) for m in _SHARES for a in _SHARES), key=loss)
 

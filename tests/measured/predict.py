@@ -12,7 +12,7 @@ from typing import Any
 from measured import baselines
 from measured.tables import Measurement, board, measurements
 from tirlens.hardware import Device
-from tirlens.model import analyze
+from tirlens.model import Workload, analyze, workload_of
 from tirlens.model.report import KernelReport
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
@@ -159,6 +159,7 @@ class _Model:
     def __init__(self, facts: list[KernelFacts]) -> None:
         self._facts = facts
         self._devices: dict[str, Device] = {}
+        self._workloads: dict[tuple[Any, ...], Workload | None] = {}
         self._reports: dict[tuple[Any, ...], KernelReport] = {}
 
     def best(self, device_id: str, entry: Mapping[str, Any]) -> _Launch | None:
@@ -194,9 +195,12 @@ class _Model:
     def _report(self, device_id: str, number: int, bindings: Mapping[str, int]) -> KernelReport:
         device = self._devices.setdefault(device_id, board(device_id))
         facts = self._facts[number]
-        key = (device_id, number, tuple(bindings.items()))
-        if key not in self._reports:
-            self._reports[key] = analyze(facts, device, bindings)
+        counted = (number, tuple(bindings.items()))
+        if (key := (device_id, *counted)) not in self._reports:
+            if counted not in self._workloads:
+                self._workloads[counted] = workload_of(facts, bindings)
+            known = self._workloads[counted]
+            self._reports[key] = analyze(facts, device, bindings, known, by_line=False)
         return self._reports[key]
 
 

@@ -9,7 +9,11 @@ What differs is listed here with its reason.
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import functools
+import io
+import json
 import subprocess
 import sys
 import tempfile
@@ -23,6 +27,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from support.environments import environment
+from tirlens.cli import main
 
 SAMPLES = sorted((Path(__file__).parent / "samples").glob("tenstorrent_*.csv"))
 VERSION = "tt_perf_report-1.4.1"
@@ -118,17 +123,46 @@ def rows_by_id(text: str) -> dict[str, dict[str, str]]:
 
 
 def run_ours(path: Path, options: Sequence[str]) -> str:
-    command = [sys.executable, "-m", "tirlens", "report", str(path), "--format", "csv", *options]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        assert main(["report", str(path), "--format", "csv", *options]) == 0
+    return out.getvalue()
 
 
 def run_theirs(path: Path, options: Sequence[str]) -> str:
-    tool = environment(VERSION).parent / "tt-perf-report"
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "operations.csv"
-        command = [str(tool), str(path), "--csv", str(written), "--no-summary", *options]
-        subprocess.run(command, check=True, capture_output=True)
+        execute_theirs([str(path), "--csv", str(written), "--no-summary", *options])
         return written.read_text()
+
+
+# The tool imports pandas and matplotlib for longer than it works: once, and a fork for each run.
+_RUNS = """
+import json, os, sys
+from tt_perf_report.perf_report import main
+for line in sys.stdin:
+    if not (child := os.fork()):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.argv = ["tt-perf-report", *json.loads(line)]
+        main()
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+def execute_theirs(arguments: Sequence[str]) -> None:
+    tool = _tool()
+    assert tool.stdin is not None and tool.stdout is not None
+    tool.stdin.write(json.dumps(arguments) + "\n")
+    tool.stdin.flush()
+    assert tool.stdout.readline() == "0\n"
+
+
+@functools.cache
+def _tool() -> subprocess.Popen[str]:
+    """Ends when its standard input does, with this process."""
+    command = [str(environment(VERSION)), "-c", _RUNS]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.slow
@@ -145,9 +179,7 @@ def test_the_summary_is_the_same(path: Path, grouping: str, tmp_path: Path) -> N
     options = ["--ignore-signposts", "--group-by", grouping]
     ours = tmp_path / "ours.csv"
     run_ours(path, [*options, "--summary-file", str(ours)])
-    tool = environment(VERSION).parent / "tt-perf-report"
-    command = [str(tool), str(path), *options, "--summary-file", str(tmp_path / "theirs")]
-    subprocess.run(command, check=True, capture_output=True)
+    execute_theirs([str(path), *options, "--summary-file", str(tmp_path / "theirs")])
     theirs = {row["Op Code"]: row for row in csv.DictReader((tmp_path / "theirs.csv").open())}
     found = {row["Op Code"]: row for row in csv.DictReader(ours.open())}
     assert found.keys() == theirs.keys()

@@ -21,7 +21,7 @@ from measured.tables import board, measurements
 from support.kernels import gemm
 from support.properties import examples
 from tirlens.hardware import Device, load
-from tirlens.model import analyze
+from tirlens.model import Workload, analyze, workload_of
 from tirlens.model.report import KernelReport
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import Branch, Expr, KernelFacts, Loop, Node, Statement, While
@@ -65,7 +65,11 @@ class Case:
     device: Device
 
     def report(self, device: Device) -> KernelReport:
-        return analyze(self.facts, device, self.bindings, by_line=False)
+        return analyze(self.facts, device, self.bindings, self.workload, by_line=False)
+
+    @cached_property
+    def workload(self) -> Workload | None:
+        return workload_of(self.facts, self.bindings)
 
     @cached_property
     def baseline(self) -> KernelReport:
