@@ -7,7 +7,8 @@
   that load is TMA, or else loads and stores: where TMA is disabled, or its rows are not what TMA
   takes.
 * A copy to registers has one buffer.  A copy in a branch has its buffers, and is loads and stores.
-* On AMD only gfx950 is pipelined (``PipelinePlanner`` in ``pipeline_planning.cc``).
+* On AMD only gfx950 is pipelined (``PipelinePlanner`` in ``pipeline_planning.cc``), and a thread
+  waits for its copies of 8 and 16 bytes (``cp_async_gs`` in ``src/tl_templates/hip/copy.h``).
 """
 
 from __future__ import annotations
@@ -38,6 +39,14 @@ TMA_ROW_BYTES = constant(
     unit="bytes",
     meaning="The rows of a box and the strides of an array that TMA copies are multiples of it.",
     source="CUDA Driver API, cuTensorMapEncodeTiled: globalStrides and boxDim",
+)
+LDS_COPY_BYTES = constant(
+    "LDS_COPY_BYTES",
+    4,
+    kind="compiler",
+    unit="bytes",
+    meaning="The one width of tilelang's copies to LDS on AMD for which a thread does not wait.",
+    source="tilelang, cp_async_gs in src/tl_templates/hip/copy.h",
 )
 
 
@@ -75,7 +84,10 @@ def load_route(leaf: Leaf, kernel: RoutedKernel, pipeline: Pipeline, guard: Guar
     copies = {load.route for load in loads}
     copy: CopyRoute = "thread"
     if pipeline.stages or copies == {"tma"}:
-        copy = "tma" if "tma" in copies else "async" if "async" in copies else "thread"
+        if "tma" in copies:
+            copy = "tma"
+        elif "async" in copies and not _waits_for_lds_copy(leaf, kernel):
+            copy = kernel.async_copy or "async"
     is_ahead = pipeline.stages > 0 and copy != "thread"
     buffers = _lowered_buffers(target, kernel) or written.buffers
     lost = "" if is_ahead else written.lost
@@ -119,6 +131,9 @@ def _load_route_of_source(
     if kernel.has_tma and can_use_tma(leaf, kernel):
         return Route("tma", is_ahead=True, buffers=stages, is_producers=pipeline.is_divided)
     by_producer = pipeline.is_divided and (isinstance(leaf.source, Store) or not leaf.source.arith)
+    if _waits_for_lds_copy(leaf, kernel):
+        reason = f"a thread waits for its copies of more than {LDS_COPY_BYTES} bytes"
+        return Route("thread", buffers=stages, lost=_lost_stages(pipeline, reason))
     if kernel.async_copy is not None and _is_async_copy(leaf, kernel, by_producer):
         return Route(kernel.async_copy, is_ahead=True, buffers=stages, is_producers=by_producer)
     if kernel.async_copy is None:
@@ -150,9 +165,19 @@ def _is_async_copy(leaf: Leaf, kernel: RoutedKernel, by_producer: bool) -> bool:
         return False
     if _has_guarded_read(leaf) and not by_producer:
         return False
+    return _thread_copy_bytes(leaf, kernel) >= LEAST_ASYNC_BYTES
+
+
+def _waits_for_lds_copy(leaf: Leaf, kernel: RoutedKernel) -> bool:
+    """Whether the threads of an AMD GPU wait for each of their copies to LDS."""
+    return kernel.async_copy == "lds" and _thread_copy_bytes(leaf, kernel) > LDS_COPY_BYTES
+
+
+def _thread_copy_bytes(leaf: Leaf, kernel: RoutedKernel) -> float:
+    """The bytes that one instruction of a thread copies from global memory."""
     read = next(entry for entry in leaf.count.accesses if entry.buffer.scope == "global")
     vector = max(kernel.instructions[leaf].mapping.vector, 1)
-    return vector * dtype_bytes(read.buffer.dtype) >= LEAST_ASYNC_BYTES
+    return vector * dtype_bytes(read.buffer.dtype)
 
 
 def _has_guarded_read(leaf: Leaf) -> bool:
