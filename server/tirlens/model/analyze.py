@@ -67,11 +67,10 @@ def workload_of(facts: KernelFacts, bindings: Mapping[str, int] | None = None) -
     """
     try:
         facts = split_rows_evenly(facts)
-        return (
-            None
-            if len(split_kernels(facts)) > 1
-            else count_workload(facts, resolve_sizes(facts, bindings))
-        )
+        if len(split_kernels(facts)) > 1:
+            return None
+        sizes = resolve_sizes(facts, bindings)
+        return count_workload(bind_data_extents(facts, sizes), sizes)
     except Exception:  # `analyze` reports it
         return None
 
@@ -83,13 +82,14 @@ def _analyze(
     known: Workload | None,
     by_line: bool,
 ) -> KernelReport:
-    if known is None or known.facts is not facts:
+    counted_sizes = known.counted.bindings if known is not None and known.facts is facts else None
+    if counted_sizes is None:
         facts = split_rows_evenly(facts)
     parts = split_kernels(facts)
     if len(parts) > 1:
         return merge_reports([analyze(part, device, bindings, None, by_line) for part in parts])
     sizes = resolve_sizes(facts, bindings)
-    if known is None or known.facts is not facts:
+    if counted_sizes != sizes:
         facts = bind_data_extents(facts, sizes)
     found = None if known is None else known.for_facts(facts, sizes)
     return compose_report(

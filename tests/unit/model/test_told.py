@@ -4,8 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from support.kernels import launched
+from tirlens.hardware import load
+from tirlens.model import analyze, workload_of
 from tirlens.model.counting.data_substitution import bind_data_extents
-from tirlens_worker.facts import Branch, Call, Expr, KernelFacts, Launch, Let, Loop, Span
+from tirlens_worker.facts import (
+    Access,
+    Arith,
+    Branch,
+    Buffer,
+    Call,
+    Expr,
+    KernelFacts,
+    Launch,
+    Let,
+    Loop,
+    Span,
+    Store,
+)
 
 LENGTH: Expr = ("-", ("load", "ends", 1), ("load", "ends", 0))
 CHUNKS: Expr = ("//", ("+", LENGTH, 63), 64)
@@ -57,3 +73,25 @@ def test_another_length_stays_unknown() -> None:
     other = ("<", "turn", ("load", "lengths", 0))
     assert condition(CHUNKS, other, {"turn": 10}) == other
     assert condition(CHUNKS, ("<", "turn", CHUNKS), {}) == ("<", "turn", CHUNKS)
+
+
+def guarded_steps() -> KernelFacts:
+    """A loop over chunks of a length that data decide, all but the last four with work."""
+    work = Store("y[tx] = x * 2", (Arith("mul", "float32"),), (Access("y", "write", ("tx",)),))
+    branch = Branch(("<", ("+", "turn", 4), "chunks"), (work,))
+    buffers = (
+        Buffer("ends", "ends", "int32", (2,), is_parameter=True),
+        Buffer("y", "y", "float32", (128,), is_parameter=True),
+    )
+    body = (Let("chunks", CHUNKS), Loop("serial", "turn", 0, "chunks", (branch,)))
+    return launched(body, buffers, blocks=64, threads=128)
+
+
+def test_a_workload_of_many_devices_knows_the_length_too() -> None:
+    facts, device = guarded_steps(), load("h100-sxm")
+    known = workload_of(facts, {"turn": 10})
+    assert known is not None
+    for turns in (10, 20):
+        fresh = analyze(facts, device, {"turn": turns})
+        assert fresh.flop == 64 * 128 * (turns - 4)
+        assert analyze(facts, device, {"turn": turns}, known) == fresh
