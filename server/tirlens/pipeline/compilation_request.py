@@ -15,15 +15,16 @@ from tirlens.hardware import Device
 from tirlens.pipeline.compiled_launch import compiled_launch
 from tirlens.pipeline.device_choice import choose_devices
 from tirlens.pipeline.file_report import KernelIndex
-from tirlens.pipeline.generation_request import CUDA, TIME_LIMIT_S, with_array_links
+from tirlens.pipeline.generation_request import TIME_LIMIT_S, with_array_links
 from tirlens.pipeline.lowering_request import RequestIndex, missing_reason
-from tirlens.pipeline.machine_code import SASS
 from tirlens.pipeline.options import Options
 from tirlens.pipeline.plan import Part, Plan, plan_analysis
 from tirlens.source.source_file import SourceFile
 from tirlens_sass import ListingError
 from tirlens_worker.facts import Caveat, KernelFacts
 from tirlens_worker.protocol import (
+    CUDA,
+    SASS,
     Analyze,
     CallCandidate,
     Compilation,

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from tirlens.pipeline.generation_request import CUDA
-from tirlens.pipeline.machine_code import SASS, cuda_line
+from tirlens.pipeline.machine_code import cuda_line
 from tirlens_sass import Function, Instruction, MemoryAccess, read
 from tirlens_worker.facts import AccessMode, CompiledLaunch, LocalAccess, Span
-from tirlens_worker.protocol import NO_LINE, GeneratedCode
+from tirlens_worker.protocol import CUDA, NO_LINE, SASS, GeneratedCode
 
 # The register with the address of a thread's stack frame.
 _STACK_POINTER = ("R", 1)
