@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import os
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,16 @@ def test_every_instruction_is_printed_once(recorded: str) -> None:
     assert sum("EXIT" in line for line in instructions) == sum(
         " EXIT" in line and "/*" in line for line in listing.splitlines()
     )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for nvcc")
+def test_messages_of_the_compiler_may_be_in_any_encoding(tmp_path: Path) -> None:
+    nvcc = tmp_path / "nvcc"
+    nvcc.write_bytes(b"#!/bin/sh\necho 'kernel.cu(1): error: gr\xf6\xdfe' >&2\nexit 1\n")
+    nvcc.chmod(0o700)
+    # A module without a version in the place of a framework.
+    found = add_machine_code(code(LISTING), "lzma", Compiler(nvcc=str(nvcc)), with_sass=False)
+    assert found.resources_error == "nvcc: kernel.cu(1): error: gr\ufffd\ufffde"
 
 
 def test_a_missing_tool_is_named() -> None:

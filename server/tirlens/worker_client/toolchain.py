@@ -135,7 +135,8 @@ def version_of(tool: Tool) -> str | None:
         done = subprocess.run(
             [str(tool.path), "--version"],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=_VERSION_TIME_LIMIT_S,
             env=allowed_variables(os.environ),
             check=False,
@@ -165,7 +166,8 @@ def install_toolchain() -> Path:
             done = subprocess.run(
                 command,
                 stderr=subprocess.PIPE,
-                text=True,
+                encoding="utf-8",
+                errors="replace",
                 timeout=_INSTALL_TIME_LIMIT_S,
                 check=False,
             )

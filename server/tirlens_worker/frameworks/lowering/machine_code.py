@@ -109,7 +109,13 @@ def _make(
 def _run(command: Sequence[str]) -> "subprocess.CompletedProcess[str]":
     name = os.path.basename(command[0])
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIME_LIMIT_S)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_TIME_LIMIT_S,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CompilationError("{}: {}".format(name, error)) from error
     if done.returncode:
