@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tirlens_counting.expressions.terms import is_data_dependent
 from tirlens_sass import Function, Listing
 from tirlens_sass.execution import EvaluationError, Executions, Launch, count_executions
 from tirlens_worker.facts import Branch, KernelFacts, Node, While
@@ -20,6 +19,8 @@ from tirlens_worker.protocol import NO_LINE
 
 from .launches import LaunchError, find_launch
 from .lines import document_line
+
+_SEQUENTIAL = ("serial", "pipelined", "unroll", "persistent")
 
 
 @dataclass(frozen=True)
@@ -133,39 +134,46 @@ def _count_kernel(
 def _data_loops(part: FunctionExecutions, facts: KernelFacts) -> Iterator[DataLoop]:
     """The loops of a function that depend on data, with the loops of the facts."""
     numbers = sorted({number for one in part.executions for number in one.loops})
-    nodes = list(_loops_of_data(facts.body))
+    nodes = list(_loops(facts.body))
     for number in numbers:
-        inside = [
-            index
-            for index, one in enumerate(part.executions)
-            # Those of the loop itself.
-            if one.loops and one.loops[-1] == number
-        ]
-        found = {part.lines[index] for index in inside} - {NO_LINE}
-        matches = [node for node in nodes if _first_line(node) in found]
+        matches = _matches(part, number, nodes)
         if len(matches) == 1:
             yield DataLoop(part.function.name, number, matches[0])
         else:
-            reason = "no loop" if not matches else f"{len(matches)} loops"
-            yield DataLoop(
-                part.function.name,
-                number,
-                None,
-                f"{reason} of the source with a trip count from data at its lines",
-            )
+            found = f"{len(matches)} loops" if matches else "no loop"
+            yield DataLoop(part.function.name, number, None, f"{found} of the source at its lines")
 
 
-def _loops_of_data(nodes: Sequence[Node]) -> Iterator[FactsLoop | While]:
+def _matches(
+    part: FunctionExecutions, number: int, nodes: Sequence[FactsLoop | While]
+) -> list[FactsLoop | While]:
+    """The loops of the facts at the lines of the branches back, else at those of the body."""
+    function = part.function
+    loop = function.loops[number]
+    back = {part.lines[function.blocks[latch].last] for latch in loop.latches} - {NO_LINE}
+    matches = [node for node in nodes if _first_line(node) in back]
+    if matches:
+        return matches
+    body = {
+        part.lines[index]
+        for index, one in enumerate(part.executions)
+        if one.loops and one.loops[-1] == number
+    } - {NO_LINE}
+    return [node for node in nodes if _first_line(node) in body]
+
+
+def _loops(nodes: Sequence[Node]) -> Iterator[FactsLoop | While]:
+    """The loops that may be loops of machine code."""
     for node in nodes:
         if isinstance(node, While):
             yield node
-            yield from _loops_of_data(node.body)
+            yield from _loops(node.body)
         elif isinstance(node, FactsLoop):
-            if is_data_dependent(node.extent) or is_data_dependent(node.start):
+            if node.kind in _SEQUENTIAL:
                 yield node
-            yield from _loops_of_data(node.body)
+            yield from _loops(node.body)
         elif isinstance(node, Branch):
-            yield from _loops_of_data((*node.then, *node.orelse))
+            yield from _loops((*node.then, *node.orelse))
 
 
 def _first_line(node: FactsLoop | While) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tirlens_counting import evaluate
+from tirlens_counting.expressions.evaluation import UnknownValueError
 from tirlens_sass.execution import Launch
 from tirlens_worker.facts import Branch, Expr, KernelFacts, Loop, Node, While
 
@@ -113,8 +114,8 @@ def _sizes(extents: tuple[Expr, ...], bindings: Mapping[str, int]) -> tuple[int,
     for extent in (*extents, 1, 1, 1)[:3]:
         try:
             size = evaluate(extent, bindings)
-        except KeyError as error:
-            raise LaunchError(f"the size {error} is not known") from error
+        except UnknownValueError as error:
+            raise LaunchError(f"a size of the launch is {error}") from error
         if not isinstance(size, int):
             raise LaunchError("the size of the launch depends on data")
         sizes.append(size)

@@ -29,12 +29,13 @@ from .threads import Sample, ThreadState
 from .walk import Machine
 
 #: Elements of a sample (see `threads.Sample`).
-_MOST_ELEMENTS = 1 << 12
+_MOST_ELEMENTS = 1 << 13
 # Special registers and opcodes by which the threads of a block differ.
 _BY_LANE = ("SR_TID", "SR_LANEID", "SR_LANE", "SR_EQMASK", "SR_LTMASK", "SR_LEMASK", "SR_GTMASK")
 _LANE_OPCODES = frozenset(("ELECT", "SHFL"))
 # Indices of blocks and of clusters.
-_BY_BLOCK = ("SR_CTAID", "SR_CLUSTER", "SR_CgaCtaId", "SR_CGA")
+_BLOCK = "SR_CTAID."
+_BY_BLOCK = ("SR_CLUSTER", "SR_CgaCtaId", "SR_CGA")
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ def count_executions(
     """
     functions = {one.name: one for one in (kernel, *subroutines)}
     members = find_slice(tuple(functions.values()))
-    by_lane, by_block = _differences(functions, members)
-    sample = Sample(launch, _MOST_ELEMENTS, by_lane, by_block)
+    by_lane, axes = _differences(functions, members)
+    sample = Sample(launch, _MOST_ELEMENTS, by_lane, axes)
     state = ThreadState(sample, constant_bank(launch, architecture))
     machine = Machine(functions, members, sample, state)
     with np.errstate(all="ignore"):
@@ -72,13 +73,18 @@ def count_executions(
 
 def _differences(
     functions: Mapping[str, Function], members: Mapping[str, frozenset[int]]
-) -> tuple[bool, bool]:
-    """Whether threads, and whether blocks, may execute different instructions."""
-    by_lane = by_block = False
+) -> tuple[bool, frozenset[str]]:
+    """Whether threads may execute different instructions, and the axes of the grid in which blocks
+    may."""
+    by_lane = False
+    axes: set[str] = set()
     for name, function in functions.items():
         for index in members[name]:
             one = function.instructions[index]
             text = one.operands[1].text if one.name in ("S2R", "S2UR", "CS2R") else ""
             by_lane = by_lane or one.name in _LANE_OPCODES or text.startswith(_BY_LANE)
-            by_block = by_block or text.startswith(_BY_BLOCK)
-    return by_lane, by_block
+            if text.startswith(_BLOCK):
+                axes.add(text[-1])
+            elif text.startswith(_BY_BLOCK):
+                axes.update("XYZ")
+    return by_lane, frozenset(axes)

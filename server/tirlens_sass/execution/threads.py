@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from .semantics import evaluate
 
 _ADDRESS = re.compile(r"cx?\[(0x[0-9a-f]+)\]\[(0x[0-9a-f]+)\]")
 _WARP = 32
+# Its multiples fill the unit interval evenly. Source: Niederreiter, "Random Number Generation and
+# Quasi-Monte Carlo Methods", 1992.
+_GOLDEN_RATIO = 0.6180339887498949
 _WRITABLE = ("register", "predicate", "other", "label")
 _MASK = np.uint64(WORD)
 _SHIFT = np.uint64(32)
@@ -26,28 +29,33 @@ class Sample:
     """Which threads are evaluated.
 
     With `by_lane` there is an element for each thread of the sampled blocks, else one for each
-    block, whose threads all do the same. Blocks have whole warps; threads that do not exist are not
-    in `active`.
+    block, whose threads all do the same. Blocks that differ only in axes of the grid that are not
+    in `axes` do the same. Blocks have whole warps; threads that do not exist are not in `active`.
     """
 
-    def __init__(self, launch: Launch, most_elements: int, by_lane: bool, by_block: bool) -> None:
+    def __init__(
+        self, launch: Launch, most_elements: int, by_lane: bool, axes: Collection[str]
+    ) -> None:
         warps = -(-launch.threads // _WARP)
         self.group = _WARP if by_lane else 1
         per_block = warps * _WARP if by_lane else 1
-        count = min(launch.blocks, max(1, most_elements // per_block)) if by_block else 1
-        #: Whether every block is evaluated, or all blocks do the same.
-        self.is_complete = not by_block or count == launch.blocks
+        grid = [n if axis in axes else 1 for axis, n in _by_axis(launch.grid)]
+        total = grid[0] * grid[1] * grid[2]
+        count = min(total, max(1, most_elements // per_block))
+        #: Whether every block is evaluated, or does the same as one that is.
+        self.is_complete = count == total
         self.blocks = count
-        numbers = (np.arange(count, dtype=np.int64) * launch.blocks + launch.blocks // 2) // count
-        if self.is_complete:
-            numbers = np.arange(count, dtype=np.int64)
+        numbers = np.arange(count, dtype=np.int64)
+        if not self.is_complete:
+            # A regular sample would have few values of the fastest axis.
+            numbers = np.floor((numbers * _GOLDEN_RATIO) % 1.0 * total).astype(np.int64)
         block = np.repeat(numbers, per_block)
         thread = np.tile(np.arange(per_block, dtype=np.int64), count)
         self.active = thread < launch.threads
         self._warps_of_group = warps / (per_block // self.group)
         self._threads_of_element = 1.0 if by_lane else float(launch.threads)
         self.special = {
-            **_axes("SR_CTAID", block, launch.grid),
+            **_axes("SR_CTAID", block, grid),
             **_axes("SR_TID", thread, launch.block),
             "SR_LANEID": constant_lanes(thread % _WARP),
             "SR_LANE": constant_lanes(thread % _WARP),
