@@ -95,7 +95,7 @@ def _table(family: str) -> Mapping[str, Mapping[str, Any]] | None:
     path = _DATA / f"{family}.toml"
     if not path.exists():
         return None
-    data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    data = _read(path)
     base = _table(str(data["extends"])) if "extends" in data else None
     merged: dict[str, dict[str, Any]] = {}
     for section in ("threads_per_cycle", "latency_cycles", "sources"):
@@ -105,3 +105,7 @@ def _table(family: str) -> Mapping[str, Mapping[str, Any]] | None:
         section, _, name = str(unknown).partition(".")
         merged[section].pop(name, None)
     return merged
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
