@@ -29,6 +29,10 @@ def instruction_name(instruction: MatrixInstruction) -> str:
 
 
 def product_route(leaf: Leaf, product: Gemm, kernel: RoutedKernel) -> Route:
+    """The instruction of a product: as written, else that of the lowered code, else by the rules.
+
+    Where tilelang chooses ``mma.sync`` on a device with a wider one, it has the reason.
+    """
     wanted = _widest_instruction(kernel.device)
     if not kernel.is_tilelang or product.instruction is not None:
         return Route(instruction=product.instruction or wanted)

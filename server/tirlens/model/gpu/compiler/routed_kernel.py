@@ -30,10 +30,12 @@ class RoutedKernel:
 
     @property
     def is_tilelang(self) -> bool:
+        """Whether tilelang's rules choose the routes."""
         return self.facts.framework == "tilelang"
 
     @property
     def has_tma(self) -> bool:
+        """Whether the device has TMA, and the kernel does not disable it."""
         return "tma" in self.device.features and self.facts.attributes.get("tma") is not False
 
     @property
@@ -70,6 +72,7 @@ class Guard:
     has_sides: bool = False
 
     def inside(self, node: CostNode) -> Guard:
+        """The branches around the children of `node`, which these are around."""
         if not isinstance(node, BranchCost):
             return self
         return Guard(True, self.has_sides or bool(node.source.orelse))
