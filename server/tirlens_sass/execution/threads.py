@@ -17,9 +17,10 @@ from .semantics import evaluate
 
 _ADDRESS = re.compile(r"cx?\[(0x[0-9a-f]+)\]\[(0x[0-9a-f]+)\]")
 _WARP = 32
-# Its multiples fill the unit interval evenly. Source: Niederreiter, "Random Number Generation and
-# Quasi-Monte Carlo Methods", 1992.
-_GOLDEN_RATIO = 0.6180339887498949
+# The multiples of its inverse powers fill the unit cube evenly, so that a few blocks have all kinds
+# of indices in each axis. Source: M. Roberts, "The Unreasonable Effectiveness of Quasirandom
+# Sequences", 2018: the real root of x^4 = x + 1.
+_ROOT = 1.2207440846057596
 _WRITABLE = ("register", "predicate", "other", "label")
 _MASK = np.uint64(WORD)
 _SHIFT = np.uint64(32)
@@ -47,8 +48,7 @@ class Sample:
         self.blocks = count
         numbers = np.arange(count, dtype=np.int64)
         if not self.is_complete:
-            # A regular sample would have few values of the fastest axis.
-            numbers = np.floor((numbers * _GOLDEN_RATIO) % 1.0 * total).astype(np.int64)
+            numbers = _sample_blocks(count, grid)
         block = np.repeat(numbers, per_block)
         thread = np.tile(np.arange(per_block, dtype=np.int64), count)
         self.active = thread < launch.threads
@@ -72,6 +72,18 @@ class Sample:
     def threads(self, mask: Any) -> float:
         """The threads of a block in `mask`, on average over the blocks."""
         return float(mask.sum()) * self._threads_of_element / self.blocks
+
+
+def _sample_blocks(count: int, grid: Sequence[int]) -> Any:
+    """The numbers of `count` blocks of a grid."""
+    steps = np.arange(count, dtype=np.float64)
+    number: Any = np.zeros(count, dtype=np.int64)
+    stride = 1
+    for axis, extent in enumerate(grid):
+        part: Any = np.floor((0.5 + steps * _ROOT ** -(axis + 1)) % 1.0 * extent)
+        number = number + part.astype(np.int64) * stride
+        stride *= extent
+    return number
 
 
 def _by_axis(extents: Sequence[int]) -> list[tuple[str, int]]:
