@@ -124,7 +124,11 @@ def _send_files(paths: Iterable[str], send: Send) -> None:
 
 
 def _send_kernel(
-    loaded: Loaded, tracer: Tracer, request: KernelRequest, compiler: Compiler, send: Send
+    loaded: Loaded,
+    tracer: Tracer,
+    request: KernelRequest,
+    compiler: Optional[Compiler],
+    send: Send,
 ) -> None:
     try:
         outcome = tracer.trace(request)
@@ -245,7 +249,7 @@ def _lowering(request: KernelRequest, traced: Traced) -> Lowering:
 
 
 def _generated_code(
-    loaded: Loaded, request: KernelRequest, traced: Traced, compiler: Compiler
+    loaded: Loaded, request: KernelRequest, traced: Traced, compiler: Optional[Compiler]
 ) -> GeneratedCode:
     from .frameworks.extract import framework_of, name_of
     from .frameworks.lowering.generate import generate
@@ -262,6 +266,8 @@ def _generated_code(
     except LoweringError as error:
         return replace(outcome, error=str(error))
     outcome = replace(outcome, texts=tuple(texts))
+    if compiler is None:
+        return outcome
     return add_machine_code(outcome, framework, compiler, SASS in request.emit)
 
 

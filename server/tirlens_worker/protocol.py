@@ -143,7 +143,7 @@ class Analyze:
     kernels use; they are neither parsed nor executed.  `compile_targets` are the targets of the
     compilations in the whole text, as its literals; an empty one is not known.  `handed_on` are the
     dotted paths of the names of a framework that the text imports from modules of its project.
-    Generated source is compiled by `compiler`.
+    Generated source is compiled by `compiler`, or not at all.
     """
 
     id: int
@@ -156,7 +156,7 @@ class Analyze:
     leave_out: Tuple[Tuple[int, int], ...] = ()
     compile_targets: Tuple[Mapping[str, Any], ...] = ()
     handed_on: Mapping[str, str] = field(default_factory=no_entries)
-    compiler: Compiler = Compiler()
+    compiler: Optional[Compiler] = None
 
 
 @dataclass(frozen=True)

@@ -96,8 +96,8 @@ def test_instructions_are_linked_by_the_generated_source() -> None:
     rows = zip(sass.text.splitlines(), sass.lines, sass.cuda_lines, strict=True)
     assert list(rows) == [
         ("// k, sm_80: " + resource_text(code("").compiled[0]), 0, 0),
-        ("// line  instructions  registers  machine code", 0, 0),
-        ("//   13             1          2  FADD", 13, 0),
+        ("// line  instr.  reg.  machine code", 0, 0),
+        ("//   13       1     2  FADD", 13, 0),
         ("[B--2---:R-:W-:Y:S05] 0000  FADD R4, R4, R5", 13, 2),
         (".L_x_0:", 0, 0),
         ("[B------:R-:W-:-:S05] 0010    @P1 BRA `(.L_x_0)", 0, 0),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tirlens.cli import main
-from tirlens.worker_client import toolchain
+from tirlens.worker_client import toolchain, toolchain_installation
 from tirlens.worker_client.toolchain import find_toolchain, version_of
 
 #: The places in the order in which they are searched: where a tool is, and its source.
@@ -30,6 +30,7 @@ def put(folder: Path, name: str) -> None:
 @pytest.fixture
 def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(toolchain, "toolchain_folder", lambda: tmp_path / "cache/tirlens/toolchain")
+    monkeypatch.setattr(toolchain_installation, "toolchain_folder", toolchain.toolchain_folder)
     monkeypatch.setattr(Path, "home", lambda: tmp_path / "user")
     return {"CUDA_HOME": str(tmp_path / "home"), "PATH": str(tmp_path / "path")}
 
@@ -90,7 +91,7 @@ def test_a_failed_installation_leaves_what_is_there(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     put(tmp_path / "cache/tirlens/toolchain/nvidia/cu13/bin", "nvcc")
-    monkeypatch.setattr(toolchain, "PACKAGES", ("nvidia-cuda-nvcc",))
+    monkeypatch.setattr(toolchain_installation, "PACKAGES", ("nvidia-cuda-nvcc",))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "none"))
     assert main(["toolchain", "install"]) == 1

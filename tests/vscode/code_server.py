@@ -82,6 +82,12 @@ def code_server(
         (data / scope / "settings.json").write_text(json.dumps(values, indent=2))
     (folder / "config.yaml").write_text("")
     environment = editor.environment() | {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
+    # NVIDIA's tools are there when a test puts them into the cache.
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        environment.pop(name, None)
+    folders = environment["PATH"].split(os.pathsep)
+    kept = [path for path in folders if not Path(path, "nvdisasm").exists()]
+    environment["PATH"] = os.pathsep.join(kept)
     # Variables of an editor that runs these tests would be taken for our own, and a path of
     # theirs would make this checkout importable where tirlens is not installed.
     for name in [name for name in environment if name.startswith(("VSCODE_", "PYTHON"))]:

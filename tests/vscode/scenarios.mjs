@@ -2,7 +2,7 @@
 // prints one JSON line for each scenario: its name, whether it held, and what was seen.
 
 import assert from "node:assert/strict";
-import { access, readFile, writeFile } from "node:fs/promises";
+import { access, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LIMIT, SECONDS, until, withBrowser } from "./window.mjs";
 
@@ -69,8 +69,44 @@ async function offeredEdits(window, code, part) {
   });
 }
 
+/** What a user sees of generated code. */
+function generatedCode(window, operation) {
+  const lines = window.page.locator(".monaco-editor .view-line");
+  const line = (text) => lines.filter({ hasText: text }).first();
+  const tab = (extension) => window.page.locator(".tab").filter({ hasText: extension });
+  return {
+    line,
+    tab,
+    async show() {
+      await line(operation).click();
+      await window.command("TIRLens: Show Generated Code");
+      await window.choices(/CUDA source and machine code/);
+      await window.page.keyboard.press("Enter");
+      await tab(".cu").waitFor();
+    },
+    /** The lines on show in a column that are marked, once one of them matches and no other line is a product. */
+    marked: (column, pattern) =>
+      until(`a mark at ${pattern}`, async () => {
+        const group = window.page.locator(".editor-group-container").nth(column);
+        const texts = await group.evaluate((element) => {
+          const top = (one) => Math.round(one.getBoundingClientRect().top);
+          const marks = [...element.querySelectorAll("[class*='TextEditorDecorationType']")].map(top);
+          return [...element.querySelectorAll(".view-line")].filter((one) => marks.includes(top(one))).map((one) => one.innerText);
+        });
+        const isOfProduct = texts.some((text) => /gemm\(|wgmma/.test(text));
+        return texts.some((text) => pattern.test(text)) && !isOfProduct ? texts : undefined;
+      }),
+    marks: () =>
+      until("marked lines", async () => {
+        const count = await window.page.locator(".monaco-editor [class*='TextEditorDecorationType']").count();
+        return count > 1 ? count : undefined;
+      }),
+  };
+}
+
 function scenariosOfTrusted(window) {
   const { tvm, tilelang } = given;
+  const generated = generatedCode(window, tilelang.operation);
   return {
     "tvm: lens and hints": () => sees(window, tvm),
     "tvm: hover": () => explains(window, tvm),
@@ -260,23 +296,46 @@ function scenariosOfTrusted(window) {
       return tabs;
     },
     "generated code is linked to its lines": async () => {
-      const code = () => window.page.locator(".monaco-editor .view-line").filter({ hasText: tilelang.operation }).first();
-      await code().click();
-      await window.command("TIRLens: Show Generated Code");
-      await window.choices(/CUDA source/);
-      await window.page.keyboard.press("Enter");
-      const tab = window.page.locator(".tab").filter({ hasText: ".cu" });
-      await tab.waitFor();
-      const linked = window.page.locator(".monaco-editor .view-line").filter({ hasText: "wgmma_" }).first();
+      await generated.show();
+      const linked = generated.line("wgmma_");
       await linked.waitFor();
-      const marked = await until("marked lines", async () => {
-        const count = await window.page.locator(".monaco-editor [class*='TextEditorDecorationType']").count();
-        return count > 1 ? count : undefined;
-      });
-      await linked.click();
+      const marked = await generated.marks();
+      const why = await generated.line("no machine code").innerText();
+      assert.match(why, /no machine code: .*nvdisasm not found/);
+      return { marked, why };
+    },
+    "what machine code needs is offered": async () => {
+      const [lens] = (await window.lenses(/Install NVIDIA's compiler/)).filter((text) => text.includes("NVIDIA"));
+      await window.page.locator('[id="tirlens.tirlens.status"]').click();
+      const choices = await window.choices(/Install NVIDIA's compiler \(350 MB\)/);
+      await window.page.keyboard.press("Escape");
+      return { lens, choices };
+    },
+    "machine code is linked to both sources": async () => {
+      await mkdir(dirname(given.toolchain), { recursive: true });
+      await symlink(given.tools, given.toolchain);
+      await generated.show();
+      await generated.tab(".nvsass").waitFor();
+      // The line of the product is selected: its instructions are shown, with their stalls.
+      const product = generated.line("HGMMA.64x");
+      await product.waitFor();
+      assert.match(await product.innerText(), /^\[B[-\d]{6}:R[-\d]:W[-\d]:[-Y]:S\d\d\]/);
+      const marked = await generated.marks();
+      const hover = await window.hover(tilelang.operation, tilelang.word);
+      assert.match(hover, /Machine code \(sm_90\): HGMMA\.64x\d+x16\.F32 x\d+/);
+      // And back: an instruction that copies is of another line.
+      const other = generated.line("UTMALDG.2D x");
+      await window.page.keyboard.press("Control+3");
+      await window.page.keyboard.press("Control+Home");
+      const summary = (await other.innerText()).replaceAll("\u00a0", " ");
+      await other.click();
+      const [source, cuda] = [await generated.marked(0, /T\.copy\(/), await generated.marked(1, /tma_load/)];
       await window.command("View: Close Editor");
-      await tab.waitFor({ state: "detached" });
-      return { marked };
+      await generated.tab(".nvsass").waitFor({ state: "detached" });
+      await generated.tab(".cu").first().click();
+      await window.command("View: Close Editor");
+      await generated.tab(".cu").waitFor({ state: "detached" });
+      return { marked, hover: hover.slice(-200), summary, source, cuda };
     },
     "choosing a device changes the labels": async () => {
       const before = await window.line(tilelang.operation);

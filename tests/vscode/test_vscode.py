@@ -52,6 +52,8 @@ SCENARIOS = {
         "report applies an advice",
         "report follows the editor",
         "generated code is linked to its lines",
+        "what machine code needs is offered",
+        "machine code is linked to both sources",
         "choosing a device changes the labels",
         "choosing a call writes the directive",
         "undo brings the numbers back",
@@ -157,6 +159,8 @@ def _drive(window: str, folder: Path, vsix: Path) -> Outcomes:
             "chromium": str(editor.chromium),
             "screenshots": str(screenshots),
             "marker": str(marker),
+            "tools": str(_tools()),
+            "toolchain": str(folder / "editor/home/.cache/tirlens/toolchain"),
             "axe": str(axe(editor)),
             "alone": ALONE,
             "notebook": NOTEBOOK,
@@ -187,6 +191,13 @@ def _drive(window: str, folder: Path, vsix: Path) -> Outcomes:
             dict.fromkeys(SCENARIOS[window], missing) | {line["name"]: line for line in lines}
         ).items()
     }
+
+
+def _tools() -> Path:
+    """A folder of packages with NVIDIA's compiler and disassembler."""
+    python = environment("nvidia_cuda_nvcc-13.5.37")
+    (folder,) = python.parent.parent.glob("lib/python*/site-packages")
+    return folder
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ import {
   EventEmitter,
   languages,
   workspace,
+  type CancellationToken,
   type Disposable,
   type TextDocument,
 } from "vscode";
@@ -22,6 +23,7 @@ export type Condition =
   | { kind: "failed"; message: string };
 
 const EXECUTE_COMMAND = "workspace/executeCommand";
+const CANCEL_PROGRESS = "window/workDoneProgress/cancel";
 const CHANGE_CONFIGURATION = "workspace/didChangeConfiguration";
 
 /** What is analysed: files on disk, files that are not saved yet, and the cells of notebooks. */
@@ -37,6 +39,7 @@ export const OWN_COMMANDS = new Set<string>();
 /** The one server of this window: resolved, started, told of changes, restarted. */
 export class Server implements Disposable {
   private client: LanguageClient | undefined;
+  private tokens = 0;
   private current: Condition = { kind: "stopped" };
   private queue: Promise<void> = Promise.resolve();
   private readonly conditionChanged = new EventEmitter<Condition>();
@@ -97,6 +100,33 @@ export class Server implements Disposable {
     }
     const params = { command, arguments: args };
     return this.client.sendRequest<Result>(EXECUTE_COMMAND, params);
+  }
+
+  /** The same for a command whose last argument is a token, by which it reports and is cancelled. */
+  async runLong<Result>(
+    command: string,
+    args: unknown[],
+    report: (message: string) => void,
+    cancellation: CancellationToken,
+  ): Promise<Result | undefined> {
+    const client = this.client;
+    if (this.current.kind !== "running" || !client) {
+      return undefined;
+    }
+    const { onReport } = await import("./languageClient.js");
+    const token = `tirlens-client/${++this.tokens}`;
+    const subscriptions = [
+      onReport(client, token, report),
+      cancellation.onCancellationRequested(() => client.sendNotification(CANCEL_PROGRESS, { token })),
+    ];
+    try {
+      const params = { command, arguments: [...args, token] };
+      return await client.sendRequest<Result>(EXECUTE_COMMAND, params);
+    } finally {
+      subscriptions.forEach((one) => {
+        one.dispose();
+      });
+    }
   }
 
   stop(): Promise<void> {

@@ -23,6 +23,7 @@ import { offerPython } from "./remedies";
 import { openSample } from "./samples";
 import { directiveProblem } from "./directive";
 import type { StatusItem } from "./status";
+import { INSTALL_TOOLCHAIN, installToolchain, missingTools, TOOLCHAIN_TITLE } from "./toolchain";
 
 /** Registers every command of the extension. */
 export function registerCommands(
@@ -45,6 +46,13 @@ export function registerCommands(
       const uri = document(about);
       if (uri && (await running(server))) {
         await generated.show(uri, kernel);
+      }
+    },
+    [INSTALL_TOOLCHAIN]: async (about) => {
+      const uri = document(about) ?? null;
+      if (workspace.isTrusted && (await running(server)) && (await installToolchain(server, uri))) {
+        void window.showInformationMessage("TIRLens: NVIDIA's compiler is installed.");
+        await generated.toolsInstalled();
       }
     },
     "tirlens.chooseDevice": async () => {
@@ -241,6 +249,10 @@ async function menu(server: Server, status: StatusItem): Promise<void> {
       { label: "$(symbol-parameter) Choose the kernel's arguments", command: "tirlens.chooseCall" },
       { label: "$(refresh) Analyse file", command: "tirlens.analyze" },
     );
+  }
+  if (condition.kind === "running" && workspace.isTrusted && (await missingTools(server, document(null) ?? null)).length) {
+    const description = "for the machine code of kernels";
+    items.push({ label: `$(cloud-download) ${TOOLCHAIN_TITLE}`, description, command: INSTALL_TOOLCHAIN });
   }
   if (known?.state === "untrusted") {
     items.unshift({

@@ -1,6 +1,8 @@
 import { basename } from "node:path";
 import {
+  CodeLens,
   EventEmitter,
+  languages,
   OverviewRulerLane,
   ProgressLocation,
   Range,
@@ -11,37 +13,59 @@ import {
   ViewColumn,
   window,
   workspace,
+  type CodeLensProvider,
   type Disposable,
+  type TextDocument,
   type TextDocumentContentProvider,
   type TextEditor,
 } from "vscode";
 import { editorsOf, place, serverLine, uriOf } from "./cells";
 import type { Server } from "./client";
+import {
+  LANGUAGES,
+  linesAcross,
+  linesOf,
+  linesToShow,
+  linkedText,
+  resources,
+  type LanguageId,
+  type LinkedText,
+} from "./generatedText";
 import { SERVER, type GeneratedCode, type GeneratedKernel } from "./protocol";
+import { INSTALL_TOOLCHAIN, TOOLCHAIN_TITLE } from "./toolchain";
 
 const SCHEME = "tirlens-code";
 
-const LANGUAGES = [
-  { id: "cuda", label: "CUDA source", extension: "cu", comment: "//" },
-  { id: "tir", label: "Lowered IR", extension: "tir.py", comment: "#" },
-] as const;
+const CHOICES: { label: string; language: LanguageId; withMachineCode: boolean }[] = [
+  { label: "CUDA source and machine code", language: "cuda", withMachineCode: true },
+  { label: "CUDA source", language: "cuda", withMachineCode: false },
+  { label: "Lowered IR", language: "tir", withMachineCode: false },
+];
 
-type Language = (typeof LANGUAGES)[number];
+/** The column after another. */
+const AFTER = new Map<ViewColumn | undefined, ViewColumn>([
+  [ViewColumn.One, ViewColumn.Two],
+  [ViewColumn.Two, ViewColumn.Three],
+  [ViewColumn.Three, ViewColumn.Four],
+]);
 
-/** A text beside its source: `lines` has the source's line of each of its lines, 0 for none. */
-interface Shown {
+/** What is on show of a kernel of a source. */
+interface Shown extends LinkedText {
   source: string;
   kernel: string;
-  language: Language;
-  text: string;
-  lines: number[];
+  /** Whether machine code belongs beside it. */
+  withMachineCode: boolean;
+  /** Whether the tools of machine code are missing. */
+  lacksTools: boolean;
 }
 
 /** The code that the framework makes of kernels, as read-only documents linked to the source. */
-export class GeneratedTexts implements Disposable, TextDocumentContentProvider {
+export class GeneratedTexts implements Disposable, TextDocumentContentProvider, CodeLensProvider {
   private readonly shown = new Map<string, Shown>();
   private readonly changed = new EventEmitter<Uri>();
+  private readonly lensesChanged = new EventEmitter<void>();
   readonly onDidChange = this.changed.event;
+  readonly onDidChangeCodeLenses = this.lensesChanged.event;
   private readonly linked = window.createTextEditorDecorationType({
     isWholeLine: true,
     backgroundColor: new ThemeColor("editor.rangeHighlightBackground"),
@@ -53,8 +77,10 @@ export class GeneratedTexts implements Disposable, TextDocumentContentProvider {
   constructor(private readonly server: Server) {
     this.subscriptions = [
       this.changed,
+      this.lensesChanged,
       this.linked,
       workspace.registerTextDocumentContentProvider(SCHEME, this),
+      languages.registerCodeLensProvider({ scheme: SCHEME }, this),
       workspace.onDidCloseTextDocument(({ uri }) => this.shown.delete(uri.toString())),
       window.onDidChangeTextEditorSelection(({ textEditor, kind }) => {
         // What this extension selects must not answer itself.
@@ -74,6 +100,14 @@ export class GeneratedTexts implements Disposable, TextDocumentContentProvider {
     return this.shown.get(uri.toString())?.text ?? "";
   }
 
+  /** The offer to install what machine code needs. */
+  provideCodeLenses({ uri }: TextDocument): CodeLens[] {
+    const shown = this.shown.get(uri.toString());
+    return shown?.lacksTools && workspace.isTrusted
+      ? [new CodeLens(new Range(0, 0, 0, 0), { title: TOOLCHAIN_TITLE, command: INSTALL_TOOLCHAIN, arguments: [shown.source] })]
+      : [];
+  }
+
   dispose(): void {
     for (const subscription of this.subscriptions) {
       subscription.dispose();
@@ -82,60 +116,119 @@ export class GeneratedTexts implements Disposable, TextDocumentContentProvider {
 
   /** Asks for a language and shows the code of the kernel at the cursor, or of the named one. */
   async show(source: string, kernel?: string): Promise<void> {
-    const items = LANGUAGES.map((language) => ({ label: language.label, language }));
-    const chosen = await window.showQuickPick(items, { title: "TIRLens: generated code" });
+    const chosen = await window.showQuickPick(CHOICES, { title: "TIRLens: generated code" });
     if (!chosen) {
       return;
     }
-    const { language } = chosen;
+    const { language, withMachineCode } = chosen;
+    const { label } = LANGUAGES[language];
     const target = kernel ?? lineOf(source);
-    const title = `TIRLens: generating the ${language.label} of ${basename(Uri.parse(source).path)}`;
+    const title = `TIRLens: generating the ${label} of ${basename(Uri.parse(source).path)}`;
     const options = { location: ProgressLocation.Notification, title };
     const answer = await window.withProgress(options, () => this.generate(source, target, language));
     const found = answer?.kernels[0];
-    const text = found?.texts[language.id];
-    if (!found || !text) {
+    const missing = answer?.missing_tools ?? [];
+    const lacksTools = withMachineCode && missing.length > 0;
+    const remark = lacksTools ? `no machine code: ${missing.join(" and ")} not found` : "";
+    const text = found && linkedText(found, language, remark);
+    if (!text) {
       const reason = found?.error ?? answer?.problems[0] ?? "the file is not analysed yet";
-      throw new Error(`no ${language.label}: ${reason}`);
+      throw new Error(`no ${label}: ${reason}`);
     }
-    const uri = Uri.from({
-      scheme: SCHEME,
-      path: `/${basename(Uri.parse(source).path).replace(/\.(py|ipynb)$/, "")}.${found.kernel}.${language.extension}`,
-      query: source,
-    });
-    this.shown.set(uri.toString(), withHeader(source, found, language));
-    this.changed.fire(uri);
+    const shown = { ...text, source, kernel: found.kernel, withMachineCode, lacksTools };
+    const editor = await this.open(shown, ViewColumn.Beside);
+    if (withMachineCode && !lacksTools) {
+      await this.compile(shown, editor.viewColumn);
+    }
+  }
+
+  /** Shows the machine code beside the CUDA sources that had to do without it. */
+  async toolsInstalled(): Promise<void> {
+    for (const [uri, shown] of [...this.shown]) {
+      const editor = editorsOf(uri)[0];
+      if (shown.lacksTools && editor) {
+        await this.compile({ ...shown, lacksTools: false }, editor.viewColumn);
+      }
+    }
+  }
+
+  /** Opens the machine code of a CUDA source in the column after it, and says what ptxas reports. */
+  private async compile(cuda: Shown, column: ViewColumn | undefined): Promise<void> {
+    const title = `TIRLens: compiling ${cuda.kernel}`;
+    const options = { location: ProgressLocation.Window, title };
+    const { source, kernel } = cuda;
+    const answer = await window.withProgress(options, () => this.generate(source, kernel, "sass"));
+    const found = answer?.kernels[0];
+    if (!found) {
+      return;
+    }
+    this.replaceCuda(cuda, found);
+    const text = linkedText(found, "sass");
+    if (text) {
+      const shown = { ...text, source, kernel, withMachineCode: false, lacksTools: false };
+      await this.open(shown, AFTER.get(column) ?? ViewColumn.Beside);
+    }
+  }
+
+  /** Opens a text, in the editor that it has already if there is one. */
+  private async open(shown: Shown, viewColumn: ViewColumn): Promise<TextEditor> {
+    const uri = uriOfText(shown);
+    this.put(uri, shown);
     const document = await workspace.openTextDocument(uri);
-    await window.showTextDocument(document, {
-      viewColumn: ViewColumn.Beside,
+    const editor = await window.showTextDocument(document, {
+      viewColumn: editorsOf(uri.toString())[0]?.viewColumn ?? viewColumn,
       preserveFocus: true,
       preview: false,
     });
-    const editor = editorsOf(source)[0];
-    if (editor) {
-      this.link(editor);
+    const origin = editorsOf(shown.source)[0];
+    if (origin) {
+      this.link(origin);
+    }
+    return editor;
+  }
+
+  private put(uri: Uri, shown: Shown): void {
+    this.shown.set(uri.toString(), shown);
+    this.changed.fire(uri);
+    this.lensesChanged.fire();
+  }
+
+  /** The CUDA source as it was compiled, if it is still open. */
+  private replaceCuda(cuda: Shown, found: GeneratedKernel): void {
+    const error = found.resources_error === null ? "" : `no machine code: ${found.resources_error}`;
+    const remark = [resources(found), error].filter((part) => part !== "").join(", ");
+    const text = linkedText(found, "cuda", remark);
+    const uri = uriOfText(cuda);
+    if (text && this.shown.has(uri.toString())) {
+      this.put(uri, { ...cuda, ...text });
     }
   }
 
   private generate(
     source: string,
     target: string | number | null,
-    { id }: Language,
+    language: LanguageId,
   ): Promise<GeneratedCode | null | undefined> {
-    return this.server.run<GeneratedCode | null>(SERVER.generatedCode, source, target, id);
+    return this.server.run<GeneratedCode | null>(SERVER.generatedCode, source, target, language);
   }
 
   /** Generates again what is open of a source that was analysed. */
   private async refresh(source: string): Promise<void> {
-    for (const [uri, { source: own, kernel, language }] of [...this.shown]) {
-      if (own !== source) {
+    const open = [...this.shown.values()].filter((shown) => shown.source === source);
+    // What waits for no compiler comes first.
+    const order = (shown: Shown): number => Number(shown.language === "sass");
+    for (const shown of open.sort((left, right) => order(left) - order(right))) {
+      const { kernel, language } = shown;
+      const found = (await this.generate(source, kernel, language))?.kernels[0];
+      const text = found && linkedText(found, language);
+      const uri = uriOfText(shown);
+      if (!text || !this.shown.has(uri.toString())) {
         continue;
       }
-      const answer = await this.generate(source, kernel, language);
-      const found = answer?.kernels[0];
-      if (found?.texts[language.id] && this.shown.has(uri)) {
-        this.shown.set(uri, withHeader(source, found, language));
-        this.changed.fire(Uri.parse(uri));
+      this.put(uri, { ...shown, ...text });
+      const cuda = this.shown.get(uriOfText({ ...shown, language: "cuda" }).toString());
+      if (language === "sass" && cuda) {
+        this.replaceCuda(cuda, found);
       }
     }
   }
@@ -145,57 +238,51 @@ export class GeneratedTexts implements Disposable, TextDocumentContentProvider {
     const uri = uriOf(editor.document);
     const line = serverLine(editor.document, editor.selection.active.line + 1);
     const own = this.shown.get(uri);
-    if (own) {
-      const source = own.lines[line - 1] ?? 0;
-      this.mark(editor, linesOf(own, source), false);
-      const target = source ? place(own.source, source) : undefined;
-      for (const other of editorsOf(own.source)) {
-        const isTarget = target?.uri.toString() === other.document.uri.toString();
-        this.mark(other, isTarget ? [target.line] : [], true);
+    const source = own?.source ?? uri;
+    const sourceLine = own ? (own.lines[line - 1] ?? 0) : line;
+    let isLinked = false;
+    for (const [other, text] of this.shown) {
+      if (text.source !== source) {
+        continue;
       }
-      return;
-    }
-    const texts = [...this.shown].filter(([, { source }]) => source === uri);
-    for (const [generated, text] of texts) {
-      for (const other of editorsOf(generated)) {
-        this.mark(other, linesOf(text, line), true);
+      const across = own !== undefined && other !== uri && text.kernel === own.kernel;
+      const lines = across ? linesAcross(own, line, text) : linesOf(text, sourceLine);
+      isLinked ||= lines.length > 0;
+      for (const one of editorsOf(other)) {
+        this.mark(one, lines, other === uri ? [] : linesToShow(text, lines));
       }
     }
-    if (texts.length > 0) {
-      const isLinked = texts.some(([, text]) => text.lines.includes(line));
-      this.mark(editor, isLinked ? [editor.selection.active.line + 1] : [], false);
+    const target = sourceLine ? place(source, sourceLine) : undefined;
+    for (const one of isLinked || own ? editorsOf(source) : []) {
+      const isTarget = isLinked && target?.uri.toString() === one.document.uri.toString();
+      const marked = isTarget ? [target.line] : [];
+      this.mark(one, marked, own ? marked : []);
     }
   }
 
-  private mark(editor: TextEditor, lines: readonly number[], reveals: boolean): void {
-    const ranges = lines.map((line) => new Range(line - 1, 0, line - 1, 0));
-    editor.setDecorations(this.linked, ranges);
+  /** Marks lines of an editor, and scrolls to the first of `shown` if none of them is in sight. */
+  private mark(editor: TextEditor, lines: readonly number[], shown: readonly number[]): void {
+    editor.setDecorations(this.linked, lines.map(rangeOf));
+    const ranges = shown.map(rangeOf);
     const first = ranges[0];
-    if (reveals && first && !editor.visibleRanges.some((range) => ranges.some((one) => range.contains(one)))) {
+    if (first && !editor.visibleRanges.some((range) => ranges.some((one) => range.contains(one)))) {
       editor.revealRange(first, TextEditorRevealType.InCenter);
     }
   }
 }
 
-/** The lines of a generated text that belong to a line of the source. */
-function linesOf({ lines }: Shown, source: number): number[] {
-  return source ? lines.flatMap((line, index) => (line === source ? [index + 1] : [])) : [];
+function rangeOf(line: number): Range {
+  return new Range(line - 1, 0, line - 1, 0);
 }
 
-/** The text below a line that says what it is of, and what ptxas says of it. */
-function withHeader(source: string, kernel: GeneratedKernel, language: Language): Shown {
-  const { text, lines } = kernel.texts[language.id] ?? { text: "", lines: [] };
-  const header = [`${kernel.call || kernel.kernel} for ${kernel.arch}`, resources(kernel)];
-  const first = `${language.comment} ${header.filter((part) => part !== "").join(": ")}\n`;
-  return { source, kernel: kernel.kernel, language, text: first + text, lines: [0, ...lines] };
-}
-
-function resources(kernel: GeneratedKernel): string {
-  if (kernel.registers_per_thread === null) {
-    return kernel.resources_error ?? "";
-  }
-  const spills = kernel.spill_bytes ? `${kernel.spill_bytes} bytes spilled` : "no spills";
-  return `${kernel.registers_per_thread} registers a thread, ${spills} (ptxas)`;
+/** The document of a text: it is of a source and a kernel. */
+function uriOfText({ source, kernel, language }: Pick<Shown, "source" | "kernel" | "language">): Uri {
+  const name = basename(Uri.parse(source).path).replace(/\.(py|ipynb)$/, "");
+  return Uri.from({
+    scheme: SCHEME,
+    path: `/${name}.${kernel}.${LANGUAGES[language].extension}`,
+    query: source,
+  });
 }
 
 /** The server's line of the cursor in a document, from 1; null where it is in no editor. */

@@ -1,10 +1,11 @@
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import type { LogOutputChannel } from "vscode";
+import type { Disposable, LogOutputChannel } from "vscode";
 import {
   LanguageClient,
   RevealOutputChannelOn,
   State,
+  WorkDoneProgress,
   type DynamicFeature,
   type ExecuteCommandRegistrationOptions,
   type LanguageClientOptions,
@@ -59,6 +60,19 @@ export function makeClient(start: Start, events: Events): LanguageClient {
     }
   });
   return client;
+}
+
+/** Receives the messages of a progress that this client has begun. */
+export function onReport(
+  client: LanguageClient,
+  token: string,
+  report: (message: string) => void,
+): Disposable {
+  return client.onProgress(WorkDoneProgress.type, token, (value) => {
+    if (value.message) {
+      report(value.message);
+    }
+  });
 }
 
 /** Leaves alone the commands that the extension itself provides under the same names. */

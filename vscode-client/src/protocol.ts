@@ -55,6 +55,10 @@ export const SERVER = {
   adviceEdit: "tirlens.adviceEdit",
   /** [uri, kernel | line | null, language] -> GeneratedCode | null; the line is 1-based. */
   generatedCode: "tirlens.generatedCode",
+  /** [uri | null] -> string[]; the tools of machine code that are not found for a file's kernels. */
+  missingTools: "tirlens.missingTools",
+  /** [uri | null, progress token] -> the folder with the tools. */
+  installToolchain: "tirlens.installToolchain",
   /** [uri | null, id | null] -> null; null goes back to what the file says. */
   setDevice: "tirlens.setDevice",
   /** [] -> DeviceChoice[] */
@@ -111,6 +115,8 @@ export interface AdviceEdit {
 export interface GeneratedCode {
   kernels: GeneratedKernel[];
   problems: string[];
+  /** The tools without which there is no machine code. */
+  missing_tools: string[];
 }
 
 export interface GeneratedKernel {
@@ -121,8 +127,8 @@ export interface GeneratedKernel {
   registers_per_thread: number | null;
   spill_bytes: number | null;
   resources_error: string | null;
-  /** By language; `lines` are 1-based lines of the source, 0 for none. */
-  texts: Record<string, { text: string; lines: number[] }>;
+  /** By language; `lines` are 1-based lines of the source, `cuda_lines` of the CUDA source, 0 for none. */
+  texts: Record<string, { text: string; lines: number[]; cuda_lines?: number[] }>;
 }
 
 export interface DeviceChoice {

@@ -75,6 +75,9 @@ end
 vim.api.nvim_create_user_command("TirlensReport", on_kernel("tirlens.showReport"), {
   desc = "Open the report of the kernel at the cursor",
 })
+vim.api.nvim_create_user_command("TirlensCode", on_kernel("tirlens.showGeneratedCode"), {
+  desc = "Open the CUDA source and the machine code of the kernel at the cursor",
+})
 vim.api.nvim_create_user_command("TirlensCall", on_kernel("tirlens.chooseCall"), {
   desc = "Choose the arguments of the kernel at the cursor",
 })

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,13 +12,8 @@ from typing import Any
 from tirlens.cli.output import stream, write_json
 from tirlens.settings import Settings
 from tirlens.worker_client import find_interpreter
-from tirlens.worker_client.toolchain import (
-    InstallationError,
-    Toolchain,
-    find_toolchain,
-    install_toolchain,
-    version_of,
-)
+from tirlens.worker_client.toolchain import Toolchain, find_toolchain, version_of
+from tirlens.worker_client.toolchain_installation import InstallationError, install_toolchain
 
 #: How a missing tool is to be had.
 REMEDY = "set CUDA_HOME, or run: tirlens toolchain install"
@@ -25,16 +21,16 @@ REMEDY = "set CUDA_HOME, or run: tirlens toolchain install"
 
 def execute(arguments: argparse.Namespace) -> int:
     """Install the tools if asked to, and print which are used; 1 if one is missing."""
+    here = Path.cwd()
+    project, _ = Settings.from_pyproject(here)
+    python = find_interpreter(here, setting=arguments.python or project.python).path
     if arguments.action == "install":
         try:
-            folder = install_toolchain()
+            folder = asyncio.run(install_toolchain(_say, [python]))
         except InstallationError as error:
             print(f"tirlens: the toolchain is not installed: {error}", file=sys.stderr)
             return 1
         print(f"tirlens: installed into {folder}", file=sys.stderr)
-    here = Path.cwd()
-    project, _ = Settings.from_pyproject(here)
-    python = find_interpreter(here, setting=arguments.python or project.python).path
     toolchain = find_toolchain(python)
     with stream(arguments.output) as file:
         tools = tools_json(toolchain)
@@ -43,6 +39,10 @@ def execute(arguments: argparse.Namespace) -> int:
         else:
             file.writelines(f"{line}\n" for line in tool_lines(tools))
     return int(bool(toolchain.missing))
+
+
+def _say(message: str) -> None:
+    print(f"tirlens: {message}", file=sys.stderr)
 
 
 def tools_json(toolchain: Toolchain) -> list[dict[str, Any]]:

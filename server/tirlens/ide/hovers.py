@@ -31,6 +31,7 @@ from tirlens.language_models import load
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tirlens.ide.machine_operations import LineCode
     from tirlens.model.report import BreakdownEntry, KernelReport
     from tirlens_worker.facts import Span
     from tirlens_worker.protocol import NeedsArguments
@@ -105,6 +106,16 @@ def kernel(
         caveats([note.message for note in report.caveats]),
     ]
     return "\n\n".join(section for section in sections if section)
+
+
+def with_machine_code(markdown: str, architecture: str, line: LineCode) -> str:
+    """A hover of a line, with what the line became in machine code."""
+    operations = ", ".join(code(operation.text) for operation in line.operations)
+    counts = [f"{line.instructions} instructions"]
+    if line.registers is not None:
+        counts.append(f"{line.registers} registers")
+    about = ", ".join([*([operations] if operations else []), *counts])
+    return f"{markdown}\n\nMachine code ({prose(architecture)}): {about}"
 
 
 def node(cost: BreakdownEntry, report: KernelReport, cells: CellPlaces = NO_CELLS) -> str:

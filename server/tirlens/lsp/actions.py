@@ -58,6 +58,7 @@ def commands(parts: Parts, line: int, trusted: bool) -> list[types.CodeAction]:
     else:
         found += [
             (f"Open the report of {kernel.name}", "tirlens.showReport", own),
+            (f"Show the generated code of {kernel.name}", "tirlens.showGeneratedCode", own),
             (f"Choose the arguments of {kernel.name}", "tirlens.chooseCall", own),
             ("Choose the device", "tirlens.chooseDevice", []),
             (

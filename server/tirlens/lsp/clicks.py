@@ -4,6 +4,7 @@
 ``tirlens.chooseDevice`` [] and ``tirlens.chooseCall`` [uri, kernel | null] let the user choose;
 ``tirlens.analyze`` [uri] analyses again; ``tirlens.manageTrust`` [] says how trust is given;
 ``tirlens.toggle`` [] displays more or less; ``tirlens.goToHottestLine`` [uri, line | null];
+``tirlens.showGeneratedCode`` [uri, kernel | null] opens the CUDA source and the machine code;
 ``tirlens.pin`` [uri, revision | null] and ``tirlens.unpin`` [uri] set and clear the baseline.  All
 of them answer at once, with null.
 """
@@ -23,7 +24,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from tirlens.file_writer import replace_text
 from tirlens.ide import labels
-from tirlens.lsp import commands
+from tirlens.lsp import commands, generated_code
 
 if TYPE_CHECKING:
     from tirlens.lsp.server import Server
@@ -41,12 +42,19 @@ _DETAILS = {
     "marked": "kernels that are marked by `# tirlens: on`",
     "off": "no lenses and no hints",
 }
+_INSTALL = "Install NVIDIA's compiler (350 MB)"
+_SUFFIXES = {"cuda": "cu", "sass": "sass.txt"}
 _running: set[asyncio.Task[None]] = set()
 
 
 def show_report(server: Server, uri: object = None, kernel: object = None) -> None:
     """Open the report of a file's kernels in the browser, or say where it was written."""
     _begin(_show_report(server, commands.text(uri, "uri"), kernel))
+
+
+def show_generated_code(server: Server, uri: object = None, kernel: object = None) -> None:
+    """Open the CUDA source of a kernel and then its machine code, or say where they are."""
+    _begin(_show_generated_code(server, commands.text(uri, "uri"), kernel))
 
 
 def choose_device(server: Server, *_: object) -> None:
@@ -113,6 +121,7 @@ TABLE: dict[str, commands.Function] = {
     "tirlens.pin": pin,
     "tirlens.unpin": unpin,
     "tirlens.showReport": show_report,
+    "tirlens.showGeneratedCode": show_generated_code,
     "tirlens.chooseDevice": choose_device,
     "tirlens.chooseCall": choose_call,
     "tirlens.analyze": commands.reanalyze,
@@ -182,7 +191,7 @@ async def _show_report(server: Server, uri: str, kernel: object) -> None:
         _say(server, _NOTHING)
         return
     try:
-        file = await asyncio.to_thread(_store, uri, report["html"])
+        file = await asyncio.to_thread(_store, uri, report["html"], "reports/{}.html")
     except OSError as error:
         _say(server, f"The report cannot be written: {error}")
         return
@@ -193,15 +202,67 @@ async def _show_report(server: Server, uri: str, kernel: object) -> None:
     _say(server, f"The report is in {file}")
 
 
-def _store(uri: str, html: str) -> Path:
-    """Write the report where the next one of the same file takes its place."""
+def _store(uri: str, text: str, name: str) -> Path:
+    """Write a text where the next one of the same file takes its place; its name has the file."""
     from platformdirs import user_cache_path
 
-    folder = user_cache_path("tirlens") / "reports"
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{hashlib.sha256(uri.encode()).hexdigest()[:16]}.html"
-    replace_text(file, html)
+    file = user_cache_path("tirlens") / name.format(hashlib.sha256(uri.encode()).hexdigest()[:16])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    replace_text(file, text)
     return file
+
+
+async def _show_generated_code(server: Server, uri: str, kernel: object) -> None:
+    for language in ("cuda", "sass"):
+        found = await generated_code.generated_code(server, uri, kernel, language)
+        if found is None:
+            _say(server, _NOTHING)
+            return
+        if language == "sass" and found["missing_tools"]:
+            if await _offer_toolchain(server, uri, found["missing_tools"]):
+                await _show_generated_code(server, uri, kernel)
+            return
+        code = next(iter(found["kernels"]), None)
+        text = code and code["texts"].get(language)
+        if code is None or text is None:
+            own = [code["error"], code["resources_error"]] if code is not None else []
+            reasons = (reason for reason in [*own, *found["problems"]] if reason)
+            _say(server, next(reasons, _NOTHING))
+            return
+        rows = zip(text["text"].splitlines(), text["lines"], strict=False)
+        margin = "/*{:>5} */ {}" if language == "cuda" else "{:>5} | {}"
+        lines = (margin.format(line if line > 0 else "", row).rstrip() for row, line in rows)
+        name = f"{code['kernel']}.{_SUFFIXES[language]}"
+        await _open(server, uri, name, "".join(f"{line}\n" for line in lines))
+
+
+async def _offer_toolchain(server: Server, uri: str, missing: Sequence[str]) -> bool:
+    """Install the tools of machine code if the user agrees; whether they are installed."""
+    message = f"TIRLens: no machine code: {' and '.join(missing)} not found."
+    if await _ask(server, message, [_INSTALL]) is None:
+        return False
+    _say(server, "NVIDIA's compiler is being installed.")
+    try:
+        folder = await generated_code.install_toolchain(server, uri)
+    except JsonRpcInvalidParams as error:
+        _say(server, error.message)
+        return False
+    _say(server, f"NVIDIA's compiler is in {folder}")
+    return True
+
+
+async def _open(server: Server, uri: str, name: str, text: str) -> None:
+    """Write a text that is made of a file, and open it, or say where it is."""
+    try:
+        file = await asyncio.to_thread(_store, uri, text, f"code/{{}}/{name}")
+    except OSError as error:
+        _say(server, f"{name} cannot be written: {error}")
+        return
+    if get_capability(server.client_capabilities, "window.show_document.support", False):
+        params = types.ShowDocumentParams(uri=file.as_uri(), take_focus=False)
+        if (await server.window_show_document_async(params)).success:
+            return
+    _say(server, f"{name} is {file}")
 
 
 def _say(server: Server, message: str) -> None:

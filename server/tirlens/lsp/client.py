@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
@@ -26,6 +26,7 @@ STATUS = "tirlens/status"
 #: A file has other figures than before: ``{uri}``. Clients may ignore what begins with ``$/``.
 CHANGED = "$/tirlens/changed"
 _PROGRESS_DELAY_S = 0.3
+_T = TypeVar("_T")
 
 
 @dataclass
@@ -44,6 +45,7 @@ class Client:
         self._server = server
         self._progress: dict[str, _Progress] = {}
         self._tokens = 0
+        self._tasks: dict[object, asyncio.Task[Any]] = {}
 
     @property
     def encoding(self) -> Encoding:
@@ -148,6 +150,30 @@ class Client:
             params = types.LogMessageParams(type=types.MessageType.Warning, message=problem)
             self._server.window_log_message(params)
 
+    def report_to(self, token: object) -> Callable[[str], None]:
+        """Reports messages to the progress `token` of the client, if it is one."""
+
+        def report(message: str) -> None:
+            if isinstance(token, (str, int)):
+                self._send_progress(token, types.WorkDoneProgressReport(message=message))
+
+        return report
+
+    async def cancellable(self, work: Coroutine[Any, Any, _T], token: object) -> _T:
+        """The result of `work`, which ends when the client cancels its progress `token`."""
+        task = asyncio.ensure_future(work)
+        self._tasks[token] = task
+        try:
+            return await task
+        finally:
+            del self._tasks[token]
+
+    def cancel(self, token: str | int) -> None:
+        """Cancel what the client has begun with the progress `token`, if it is under way."""
+        task = self._tasks.get(token)
+        if task is not None:
+            task.cancel()
+
     def _publish(self, document: Document) -> None:
         from tirlens.lsp import convert
         from tirlens.session import view
@@ -217,5 +243,5 @@ class Client:
         if progress.is_displayed:
             self._send_progress(progress.token, types.WorkDoneProgressEnd())
 
-    def _send_progress(self, token: str, value: Any) -> None:
+    def _send_progress(self, token: str | int, value: Any) -> None:
         self._server.protocol.notify(types.PROGRESS, types.ProgressParams(token, value))

@@ -2,8 +2,7 @@
 
 ``tirlens.report`` [uri, kernel | null] -> {title, html, json}; ``tirlens.reportPage`` [uri,
 {kernel, comparison}] -> the data of the report page | null; ``tirlens.adviceEdit`` [uri, rule,
-line] -> {version, range, newText, title} | null; ``tirlens.generatedCode`` [uri, kernel | line |
-null, language] -> {kernels, problems} | null; ``tirlens.devices`` [] -> [{id, name, detail,
+line] -> {version, range, newText, title} | null; ``tirlens.devices`` [] -> [{id, name, detail,
 group}]; ``tirlens.calls`` [uri, kernel | null] -> {kernel, fixed, choices, insert} | null;
 ``tirlens.reanalyze`` [uri]; ``tirlens.setDevice`` [uri | null, id | null];
 ``tirlens.setCall`` [uri, kernel, call | null]; ``tirlens.debugInformation`` [] -> an object with
@@ -111,24 +110,6 @@ def advice_edit(
             [range_.end.line, range_.end.character],
         ],
     }
-
-
-async def generated_code(
-    server: Server, uri: object = None, kernel: object = None, language: object = None
-) -> dict[str, Any] | None:
-    """The CUDA source (``cuda``) or lowered IR (``tir``) of a kernel, by its name or a line."""
-    from tirlens.pipeline.generation_request import LANGUAGES
-    from tirlens.session.code_generation import generated_code as generate
-
-    name = text(uri, "uri")
-    document, part = server.document(name), server.part(name)
-    if document is None:
-        return None
-    wanted = kernel if isinstance(kernel, (str, int)) else None
-    if isinstance(wanted, int) and part is not None:
-        wanted += part.offset
-    languages = [language] if language in LANGUAGES else LANGUAGES
-    return await generate(server.session, document, wanted, [str(one) for one in languages])
 
 
 def devices(_: Server) -> list[dict[str, str]]:
@@ -348,7 +329,6 @@ TABLE: dict[str, Function] = {
     "tirlens.report": report,
     "tirlens.reportPage": report_page,
     "tirlens.adviceEdit": advice_edit,
-    "tirlens.generatedCode": generated_code,
     "tirlens.devices": devices,
     "tirlens.calls": calls,
     "tirlens.reanalyze": reanalyze,

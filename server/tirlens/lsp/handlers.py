@@ -60,6 +60,8 @@ def _add_lifecycle(server: Server) -> None:
         uri = server.client.progress_of(params.token)
         if uri is not None:
             server.session.cancel(uri)
+        else:
+            server.client.cancel(params.token)
 
 
 def _add_documents(server: Server) -> None:
@@ -221,9 +223,9 @@ def _add_outline_and_actions(server: Server) -> None:
 
 
 def _add_commands(server: Server) -> None:
-    from tirlens.lsp import clicks, commands
+    from tirlens.lsp import clicks, commands, generated_code
 
-    for name, function in (commands.TABLE | clicks.TABLE).items():
+    for name, function in (commands.TABLE | generated_code.TABLE | clicks.TABLE).items():
         server.command(name)(_command(server, function))
 
 

@@ -34,7 +34,6 @@ from tirlens_worker.protocol import (
 
 LANGUAGES = (CUDA, TIR)
 NO_CUDA_KERNEL = "code is generated for kernels with a grid on a CUDA device"
-NO_COMPILER = Compiler()
 #: What nvcc may take is more than an analysis.
 TIME_LIMIT_S = 150.0
 # The line of the IR with the attributes of a function, which name its arrays.
@@ -50,12 +49,12 @@ def generation_request(
     source: SourceFile,
     options: Options,
     languages: Sequence[str] = LANGUAGES,
-    compiler: Compiler = NO_COMPILER,
+    compiler: Compiler | None = None,
 ) -> Analyze | None:
     """The request for the code of the GPU kernels of `result`, the answer to `first`.
 
-    Each kernel is requested by the call that yielded its facts, and compiled by `compiler`. Machine
-    code comes with the CUDA source. None if there is no kernel for CUDA.
+    Each kernel is requested by the call that yielded its facts, and compiled by `compiler` if there
+    is one. Machine code comes with the CUDA source. None if there is no kernel for CUDA.
     """
     requests: dict[tuple[str, str], KernelRequest] = {}
     languages = (CUDA, *languages) if SASS in languages and CUDA not in languages else languages

@@ -99,10 +99,10 @@ def _summary(code: Mapping[int, LineCode]) -> Iterator[_Row]:
     """A table of what each line of the document became."""
     if not code:
         return
-    yield _Row("// line  instructions  registers  machine code")
+    yield _Row("// line  instr.  reg.  machine code")
     for line, one in code.items():
         registers = "?" if one.registers is None else one.registers
-        yield _Row(f"// {line:>4}  {one.instructions:>12}  {registers:>9}  {one.text}", line)
+        yield _Row(f"// {line:>4}  {one.instructions:>6}  {registers:>4}  {one.text}", line)
 
 
 def _rows(function: Function, lines: Sequence[int], places: Sequence[int]) -> Iterator[_Row]:

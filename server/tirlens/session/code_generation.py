@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tirlens.session import machine_code
 from tirlens.session.choices import kernel_at
 from tirlens.session.job import find_environment
 from tirlens.worker_client.toolchain import find_toolchain
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
     from tirlens.session.analysis import Analysis
     from tirlens.session.document import Document
     from tirlens.session.session import Session
-    from tirlens_worker.protocol import Analyze, Compiler, Result
+    from tirlens_worker.protocol import Analyze, Compiler, GeneratedCode, Result
 
-#: Requests for code are other than those for the same document's lowering.
+#: The language of machine code.
+SASS = "sass"
+#: Requests for code are other than those for the same document's lowering; a later one for the
+#: same kernel and languages takes the place of an earlier one.
 _KEY = "#code"
 
 
@@ -27,11 +31,13 @@ async def generated_code(
 ) -> dict[str, Any] | None:
     """The code of a kernel of the analysed text, by name or by a current line; None: of all.
 
-    A worker generates it when nothing else is to be done.
+    A worker generates it when nothing else is to be done. It is compiled only for machine code: no
+    other language waits for a compiler.
 
     Returns
     -------
-    ``kernels`` as `pipeline.generation_request.generated_json`, and ``problems``; None before any
+    ``kernels`` as `pipeline.generation_request.generated_json`, ``problems``, and
+    ``missing_tools``, the names of those without which there is no machine code; None before any
     analysis, or if a later request takes the place of this one.
     """
     from tirlens.pipeline.generation_request import NO_CUDA_KERNEL
@@ -44,23 +50,28 @@ async def generated_code(
         find_environment, configuration, document, analysis.reading
     )
     if environment.interpreter.problem is not None:
-        return {"kernels": [], "problems": [environment.interpreter.problem.message]}
+        problems = [environment.interpreter.problem.message]
+        return {"kernels": [], "problems": problems, "missing_tools": []}
     name = kernel
     if isinstance(kernel, int):
         found = kernel_at(document, kernel)
         name = found.name if found is not None else None
     toolchain = await asyncio.to_thread(find_toolchain, environment.interpreter.path)
-    answer = _Answer(document, analysis, name, languages, toolchain.compiler)
+    compiler = toolchain.compiler if SASS in languages else None
+    answer = _Answer(document, analysis, name, languages, compiler)
     request = answer.request()
     if request is None:
-        return {"kernels": [], "problems": [NO_CUDA_KERNEL]}
+        return {"kernels": [], "problems": [NO_CUDA_KERNEL], "missing_tools": []}
     try:
         result = await session.analyses.queues.defer(
-            environment.interpreter, document.uri + _KEY, request
+            environment.interpreter, f"{document.uri}{_KEY}{name}{languages}", request
         )
     except asyncio.CancelledError:
         return None
-    return await asyncio.to_thread(answer.json, result)
+    codes = await asyncio.to_thread(answer.codes, result)
+    if SASS in languages:
+        machine_code.keep(document, analysis, codes)
+    return {**answer.json(result, codes), "missing_tools": list(toolchain.missing)}
 
 
 class _Answer:
@@ -72,7 +83,7 @@ class _Answer:
         analysis: Analysis,
         kernel: str | int | None,
         languages: Sequence[str],
-        compiler: Compiler,
+        compiler: Compiler | None,
     ) -> None:
         self._compiler = compiler
         self._path, self._analysis = str(document.path), analysis
@@ -95,13 +106,18 @@ class _Answer:
         kernels = tuple(one for one in request.kernels if one.name == self._kernel)
         return replace(request, kernels=kernels) if kernels else None
 
-    def json(self, result: Result) -> dict[str, Any]:
-        """The answer for the client."""
-        from tirlens.pipeline.generation_request import generated_json, linked_code
+    def codes(self, result: Result) -> list[GeneratedCode]:
+        """The code of each kernel, linked to the lines of the analysed text."""
+        from tirlens.pipeline.generation_request import linked_code
 
-        facts = self._analysis.result.kernels
-        lines = {kernel.definition: kernel.span.line for kernel in facts}
+        return linked_code(result, self._analysis.result.kernels)
+
+    def json(self, result: Result, codes: Sequence[GeneratedCode]) -> dict[str, Any]:
+        """The answer for the client."""
+        from tirlens.pipeline.generation_request import generated_json
+
+        lines = {one.definition: one.span.line for one in self._analysis.result.kernels}
         return {
-            "kernels": [generated_json(code, lines) for code in linked_code(result, facts)],
+            "kernels": [generated_json(code, lines) for code in codes],
             "problems": [problem.message for problem in result.problems],
         }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tirlens.ide.history import Version
     from tirlens.session.analysis import Analysis, Reading
     from tirlens.session.display import Display, Room
+    from tirlens.session.machine_code import MachineCode
 
 
 @dataclass(eq=False)
@@ -48,6 +49,8 @@ class Document:
         Those of a notebook, whose lines are named by them.
     room
         The room for its hints and lenses; None where the client does not say.
+    machine_code
+        What its lines became; None before it was asked for.
     """
 
     uri: str
@@ -69,6 +72,7 @@ class Document:
     baseline: Version | None = None
     cells: CellPlaces = NO_CELLS
     room: Room | None = None
+    machine_code: MachineCode | None = None
     _lines: tuple[str, list[str]] | None = None
     _hints: tuple[Analysis, Display, list[Hint]] | None = None
     _maps: dict[int, tuple[str, Reading, LineMap]] = field(

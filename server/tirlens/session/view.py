@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tirlens.ide import diagnostics, labels, lenses
 from tirlens.session.choices import kernel_at
+from tirlens.session.machine_code import machine_code_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -155,7 +156,13 @@ def hover(document: Document, line: int, column: int) -> Hover | None:
     if found is None:
         return None
     note = f"*{lenses.BROKEN.capitalize()}.*\n\n" if analysis.broken else ""
-    return replace(found, span=lines.current_span(found.span), markdown=note + found.markdown)
+    code = machine_code_at(document, then)
+    text = found.markdown
+    if code is not None:
+        from tirlens.ide.hovers import with_machine_code
+
+        text = with_machine_code(text, *code)
+    return replace(found, span=lines.current_span(found.span), markdown=note + text)
 
 
 def rewritings(document: Document, line: int) -> list[Advice]:

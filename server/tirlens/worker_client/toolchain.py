@@ -12,7 +12,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,17 +21,10 @@ import platformdirs
 from tirlens.environment_variables import allowed_variables
 from tirlens_worker.protocol import Compiler
 
-#: What ``tirlens toolchain install`` takes from PyPI: about 350 MB installed.
-PACKAGES = tuple(f"nvidia-cuda-{name}>=13,<14" for name in ("nvcc", "nvdisasm", "runtime", "cccl"))
-_NVCC, _NVDISASM = "nvcc", "nvdisasm"
+TOOLS = _NVCC, _NVDISASM = "nvcc", "nvdisasm"
 _VERSION = re.compile(r"V(\d+\.\d+[.\d]*)")
 _VERSION_TIME_LIMIT_S = 20.0
-_INSTALL_TIME_LIMIT_S = 1800.0
 _SUFFIX = ".exe" if sys.platform == "win32" else ""
-
-
-class InstallationError(Exception):
-    """The tools cannot be installed; the message is pip's."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +79,7 @@ def find_toolchain(
     return Toolchain(
         *(
             next((tool for tool in _tools(name, python, environ) if _is_program(tool.path)), None)
-            for name in (_NVCC, _NVDISASM)
+            for name in TOOLS
         )
     )
 
@@ -102,8 +94,10 @@ def _tools(name: str, python: Path | None, environ: Mapping[str, str]) -> Iterat
     if python is not None:
         package = f"package nvidia-cuda-{name}"
         for folder in _package_folders(python):
-            yield from (Tool(path, package) for path in _in_packages(folder, name))
-    yield from (Tool(path, "TIRLens's cache") for path in _in_packages(toolchain_folder(), name))
+            yield from (Tool(path, package) for path in find_in_packages(folder, name))
+    yield from (
+        Tool(path, "TIRLens's cache") for path in find_in_packages(toolchain_folder(), name)
+    )
 
 
 def _package_folders(python: Path) -> Iterator[Path]:
@@ -114,7 +108,8 @@ def _package_folders(python: Path) -> Iterator[Path]:
         yield from sorted(base.glob("lib/python3*/*-packages"))
 
 
-def _in_packages(folder: Path, name: str) -> Iterator[Path]:
+def find_in_packages(folder: Path, name: str) -> Iterator[Path]:
+    """The paths of a tool below a folder of packages, the newest first."""
     # The packages of CUDA 13 share a folder, those of CUDA 12 have one each.
     for pattern in ("cu[0-9]*", f"cuda_{name}"):
         yield from sorted(folder.glob(f"nvidia/{pattern}/bin/{name}{_SUFFIX}"), reverse=True)
@@ -125,7 +120,7 @@ def _is_program(path: Path) -> bool:
 
 
 def toolchain_folder() -> Path:
-    """The folder that `install_toolchain` fills."""
+    """The folder that `toolchain_installation.install_toolchain` fills."""
     return platformdirs.user_cache_path("tirlens") / "toolchain"
 
 
@@ -145,40 +140,3 @@ def version_of(tool: Tool) -> str | None:
         return None
     match = _VERSION.search(done.stdout)
     return match[1] if match else None
-
-
-def install_toolchain() -> Path:
-    """Install the tools from PyPI into TIRLens's cache, in place of those there; the folder.
-
-    Raises
-    ------
-    InstallationError
-        pip is missing, fails, or takes too long; what was there before is as it was.
-    """
-    folder = toolchain_folder()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".toolchain-", dir=folder.parent) as scratch:
-        target = Path(scratch, "packages")
-        command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
-        command += ["--quiet", "--target", str(target), *PACKAGES]
-        try:
-            # Proxies and indices of pip are in the environment.
-            done = subprocess.run(
-                command,
-                stderr=subprocess.PIPE,
-                encoding="utf-8",
-                errors="replace",
-                timeout=_INSTALL_TIME_LIMIT_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise InstallationError(str(error)) from error
-        if done.returncode:
-            lines = [line for line in done.stderr.splitlines() if line.strip()]
-            raise InstallationError(lines[-1] if lines else f"pip ended with {done.returncode}")
-        if not all(any(_in_packages(target, name)) for name in (_NVCC, _NVDISASM)):
-            raise InstallationError("the packages have no nvcc or no nvdisasm for this system")
-        if folder.exists():
-            folder.rename(Path(scratch, "before"))
-        target.rename(folder)
-    return folder

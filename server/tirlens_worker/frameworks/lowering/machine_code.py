@@ -44,18 +44,22 @@ class CompilationError(Exception):
 def add_machine_code(
     code: GeneratedCode, framework: str, compiler: Compiler, with_sass: bool
 ) -> GeneratedCode:
-    """`code` with the resources of its kernels, and with SASS if asked for, or why not."""
+    """`code` with the resources of its kernels, and with SASS if asked for, or why not.
+
+    Without a disassembler it has the resources alone.
+    """
     source = next((one.text for one in code.texts if one.language == CUDA), None)
     if source is None:
         return code
+    is_read = with_sass and bool(compiler.nvdisasm)
     try:
-        made = _make(source, exact_architecture(code.arch), framework, compiler, with_sass)
+        made = _make(source, exact_architecture(code.arch), framework, compiler, is_read)
     except (CompilationError, OSError) as error:
         return replace(code, resources_error=str(error))
-    texts = code.texts
-    if with_sass:
-        texts = (*texts, GeneratedText(SASS, made[SASS], ()))
-    return replace(code, texts=texts, compiled=tuple(kernels_of(made["ptxas"])))
+    code = replace(code, compiled=tuple(kernels_of(made["ptxas"])))
+    if is_read:
+        return replace(code, texts=(*code.texts, GeneratedText(SASS, made[SASS], ())))
+    return replace(code, resources_error=MISSING.format("nvdisasm")) if with_sass else code
 
 
 def kernels_of(messages: str) -> Iterator[CompiledKernel]:
@@ -84,9 +88,8 @@ def _make(
     source: str, arch: str, framework: str, compiler: Compiler, with_sass: bool
 ) -> Mapping[str, str]:
     """The messages of ptxas (``ptxas``) and, if asked for, the listing (``sass``)."""
-    for name, path in (("nvcc", compiler.nvcc), ("nvdisasm", compiler.nvdisasm)):
-        if not path and (with_sass or name == "nvcc"):
-            raise CompilationError(MISSING.format(name))
+    if not compiler.nvcc:
+        raise CompilationError(MISSING.format("nvcc"))
     options = [*_FLAGS, "-arch=" + arch, *_include_options(framework)]
     tools = [compiler.nvcc, compiler.nvdisasm] if with_sass else [compiler.nvcc]
     key = "\0".join([source, *options, framework, _version_of(framework), *map(_identity, tools)])
