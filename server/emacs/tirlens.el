@@ -7,7 +7,8 @@
 
 ;; After (load ".../emacs/tirlens.el"), `M-x tirlens' in a file with kernels shows what they cost:
 ;; a line above each kernel, hints beside its lines, the reasons by `M-x eldoc', problems in
-;; Flymake.  `M-x tirlens-act' opens a kernel's report, or chooses its arguments or its device.
+;; Flymake.  `M-x tirlens-act' opens a kernel's report, or chooses its arguments or its device;
+;; `M-x tirlens-code' opens its CUDA source and its machine code.
 ;;
 ;; The code of a project is run only if Emacs trusts the project's folder (`trusted-content').
 ;; Eglot talks to one server in a buffer: this one takes the place of another for Python.
@@ -75,16 +76,28 @@
 (defun tirlens-act ()
   "Open the report of the kernel at point, or choose its arguments or device."
   (interactive)
-  (let* ((overlays (seq-filter (lambda (overlay) (overlay-get overlay 'tirlens--commands))
-                               (overlays-in (point-min) (1+ (pos-eol)))))
-         (nearest (car (seq-sort-by #'overlay-start #'> overlays)))
-         (commands (and nearest (overlay-get nearest 'tirlens--commands)))
+  (let* ((commands (tirlens--commands))
          (titles (mapcar (lambda (command) (plist-get command :title)) commands))
-         (title (if titles (completing-read "What: " titles nil t)
-                  (user-error "No kernel here"))))
+         (title (completing-read "What: " titles nil t)))
     (eglot-execute (eglot--current-server-or-lose)
                    (seq-find (lambda (command) (equal (plist-get command :title) title))
                              commands))))
+
+;;;###autoload
+(defun tirlens-code ()
+  "Open the CUDA source of the kernel at point, and then its machine code."
+  (interactive)
+  (eglot-execute (eglot--current-server-or-lose)
+                 (list :title "Show the generated code" :command "tirlens.showGeneratedCode"
+                       :arguments (plist-get (car (tirlens--commands)) :arguments))))
+
+(defun tirlens--commands ()
+  "The commands of the lens of the kernel at point."
+  (let* ((overlays (seq-filter (lambda (overlay) (overlay-get overlay 'tirlens--commands))
+                               (overlays-in (point-min) (1+ (pos-eol)))))
+         (nearest (car (seq-sort-by #'overlay-start #'> overlays))))
+    (or (and nearest (overlay-get nearest 'tirlens--commands))
+        (user-error "No kernel here"))))
 
 (defun tirlens--draw (lenses)
   "Show the titles of LENSES above their lines."

@@ -44,6 +44,15 @@
   (tell :hover (hover))
   (goto-char (point-min))
   (search-forward (plist-get given :definition))
+  (tirlens-code)
+  (tell :sass (wait "machine code"
+                    (lambda ()
+                      (when-let* ((buffer (seq-find (lambda (one)
+                                                      (string-suffix-p ".sass.txt" (buffer-name one)))
+                                                    (buffer-list))))
+                        (with-current-buffer buffer
+                          (buffer-substring-no-properties (point-min) (point-max)))))))
+  (delete-other-windows)
   (choosing (list (plist-get given :device) (plist-get given :other)))
   (tell :on_other_device (lenses-with (plist-get given :other)))
   ;; What an analysis has changed is shown without a key pressed.

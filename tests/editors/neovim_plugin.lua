@@ -69,6 +69,18 @@ local function run()
   vim.cmd.TirlensReport()
   wait("the report", function() return opened end)
   seen.report = table.concat(vim.fn.readfile(vim.uri_to_fname(opened)), "\n")
+  vim.cmd.TirlensCode()
+  -- A file for each text, which is opened beside the kernel.
+  for name, suffix in pairs({ cuda = "%.cu$", sass = "%.sass%.txt$" }) do
+    seen[name] = wait(name, function()
+      for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+        if vim.api.nvim_buf_get_name(buffer):find(suffix) and vim.api.nvim_buf_is_loaded(buffer) then
+          return vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+        end
+      end
+    end)
+  end
+  vim.cmd.only()
   vim.cmd.TirlensDevice()
   seen.on_other_device = lenses("a100-80-sxm")
 

@@ -89,7 +89,8 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
-def test_emacs(tmp_path: Path) -> None:
+def test_emacs(tmp_path: Path, cuda_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_HOME", str(cuda_home))
     program = emacs()
     workspace = lay_out(tmp_path / "workspace", has_sizes=True)
     file = workspace / TVM["file"]
@@ -131,6 +132,7 @@ def test_emacs(tmp_path: Path) -> None:
         assert not any(code in line for line in hinted), hinted
 
     assert re.match(rf"\*\*`C\[i, j\].*`\*\*: {_TIME}, .*% of {TVM['name']}", seen["hover"])
+    assert "FFMA" in seen["sass"] and " | [B" in seen["sass"]
     assert all(lens["text"].endswith("| a100-80-sxm\n") for lens in seen["on_other_device"])
     (changed,) = (lens["text"] for lens in seen["saved"] if lens["line"] == kernel)
     assert re.search(r"\(-[45]\d%\)", changed), "half the iterations"

@@ -124,7 +124,10 @@ def test_neovim(example: dict[str, Any], tmp_path: Path) -> None:
     assert seen["stopped"], "the server ends when asked"
 
 
-def test_the_plugin_folder(tmp_path: Path) -> None:
+def test_the_plugin_folder(
+    tmp_path: Path, cuda_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_HOME", str(cuda_home))
     file = lay_out(tmp_path / "workspace", has_sizes=True) / TVM["file"]
     lines = file.read_text().splitlines()
     second = "matmul_tiled"
@@ -138,6 +141,9 @@ def test_the_plugin_folder(tmp_path: Path) -> None:
     assert not any(re.match(_ESTIMATE, title) for title in seen["untrusted"])
     assert seen["hints"] > 5
     assert f'"name":"{second}"' in seen["report"]
+    assert any("__global__" in line for line in seen["cuda"])
+    products = [line for line in seen["sass"] if "FFMA" in line and " | [B" in line]
+    assert products and {line.split()[0] for line in products} <= set(map(str, range(len(lines))))
     assert any(title == "a100-80-sxm" for title in seen["on_other_device"])
     assert seen["hottest"] in lines[given["line"] - 1 :]
     assert seen["fewer_hints"] < seen["hints"]
