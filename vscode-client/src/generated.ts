@@ -27,6 +27,7 @@ import {
   linesOf,
   linesToShow,
   linkedText,
+  withoutText,
   resources,
   type LanguageId,
   type LinkedText,
@@ -53,9 +54,7 @@ const AFTER = new Map<ViewColumn | undefined, ViewColumn>([
 interface Shown extends LinkedText {
   source: string;
   kernel: string;
-  /** Whether machine code belongs beside it. */
-  withMachineCode: boolean;
-  /** Whether the tools of machine code are missing. */
+  /** Whether it is the place of machine code whose tools are missing. */
   lacksTools: boolean;
 }
 
@@ -127,47 +126,45 @@ export class GeneratedTexts implements Disposable, TextDocumentContentProvider, 
     const options = { location: ProgressLocation.Notification, title };
     const answer = await window.withProgress(options, () => this.generate(source, target, language));
     const found = answer?.kernels[0];
-    const missing = answer?.missing_tools ?? [];
-    const lacksTools = withMachineCode && missing.length > 0;
-    const remark = lacksTools ? `no machine code: ${missing.join(" and ")} not found` : "";
-    const text = found && linkedText(found, language, remark);
+    const text = found && linkedText(found, language);
     if (!text) {
       const reason = found?.error ?? answer?.problems[0] ?? "the file is not analysed yet";
       throw new Error(`no ${label}: ${reason}`);
     }
-    const shown = { ...text, source, kernel: found.kernel, withMachineCode, lacksTools };
-    const editor = await this.open(shown, ViewColumn.Beside);
-    if (withMachineCode && !lacksTools) {
-      await this.compile(shown, editor.viewColumn);
+    const shown = { ...text, source, kernel: found.kernel, lacksTools: false };
+    const { viewColumn } = await this.open(shown, ViewColumn.Beside);
+    if (!withMachineCode) {
+      return;
+    }
+    const column = AFTER.get(viewColumn) ?? ViewColumn.Beside;
+    const missing = answer.missing_tools;
+    if (missing.length > 0) {
+      const reason = withoutText(`${missing.join(" and ")} not found`);
+      await this.open({ ...shown, ...reason, lacksTools: true }, column);
+    } else {
+      await this.compile(shown, column);
     }
   }
 
-  /** Shows the machine code beside the CUDA sources that had to do without it. */
+  /** Shows the machine code where its tools were missing. */
   async toolsInstalled(): Promise<void> {
-    for (const [uri, shown] of [...this.shown]) {
-      const editor = editorsOf(uri)[0];
-      if (shown.lacksTools && editor) {
-        await this.compile({ ...shown, lacksTools: false }, editor.viewColumn);
-      }
+    for (const shown of [...this.shown.values()].filter(({ lacksTools }) => lacksTools)) {
+      await this.compile(shown, ViewColumn.Beside);
     }
   }
 
-  /** Opens the machine code of a CUDA source in the column after it, and says what ptxas reports. */
-  private async compile(cuda: Shown, column: ViewColumn | undefined): Promise<void> {
-    const title = `TIRLens: compiling ${cuda.kernel}`;
+  /** Opens the machine code of a kernel in a column, and says above the CUDA source what ptxas reports. */
+  private async compile({ source, kernel }: Shown, column: ViewColumn): Promise<void> {
+    const title = `TIRLens: compiling ${kernel}`;
     const options = { location: ProgressLocation.Window, title };
-    const { source, kernel } = cuda;
     const answer = await window.withProgress(options, () => this.generate(source, kernel, "sass"));
     const found = answer?.kernels[0];
     if (!found) {
       return;
     }
-    this.replaceCuda(cuda, found);
-    const text = linkedText(found, "sass");
-    if (text) {
-      const shown = { ...text, source, kernel, withMachineCode: false, lacksTools: false };
-      await this.open(shown, AFTER.get(column) ?? ViewColumn.Beside);
-    }
+    this.replaceCuda(source, found);
+    const text = linkedText(found, "sass") ?? withoutText(found.error ?? found.resources_error ?? "");
+    await this.open({ ...text, source, kernel, lacksTools: false }, column);
   }
 
   /** Opens a text, in the editor that it has already if there is one. */
@@ -194,12 +191,11 @@ export class GeneratedTexts implements Disposable, TextDocumentContentProvider, 
   }
 
   /** The CUDA source as it was compiled, if it is still open. */
-  private replaceCuda(cuda: Shown, found: GeneratedKernel): void {
-    const error = found.resources_error === null ? "" : `no machine code: ${found.resources_error}`;
-    const remark = [resources(found), error].filter((part) => part !== "").join(", ");
-    const text = linkedText(found, "cuda", remark);
-    const uri = uriOfText(cuda);
-    if (text && this.shown.has(uri.toString())) {
+  private replaceCuda(source: string, found: GeneratedKernel): void {
+    const text = linkedText(found, "cuda", resources(found));
+    const uri = uriOfText({ source, kernel: found.kernel, language: "cuda" });
+    const cuda = this.shown.get(uri.toString());
+    if (text && cuda) {
       this.put(uri, { ...cuda, ...text });
     }
   }
@@ -225,10 +221,9 @@ export class GeneratedTexts implements Disposable, TextDocumentContentProvider, 
       if (!text || !this.shown.has(uri.toString())) {
         continue;
       }
-      this.put(uri, { ...shown, ...text });
-      const cuda = this.shown.get(uriOfText({ ...shown, language: "cuda" }).toString());
-      if (language === "sass" && cuda) {
-        this.replaceCuda(cuda, found);
+      this.put(uri, { ...shown, ...text, lacksTools: false });
+      if (language === "sass") {
+        this.replaceCuda(source, found);
       }
     }
   }

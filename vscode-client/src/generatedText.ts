@@ -37,6 +37,11 @@ export function linkedText(kernel: GeneratedKernel, language: LanguageId, remark
   };
 }
 
+/** What stands in the place of machine code that there is not. */
+export function withoutText(reason: string): LinkedText {
+  return { language: "sass", text: `// no machine code: ${reason}\n`, lines: [0], cudaLines: [0] };
+}
+
 /** What ptxas says of the kernel; empty where it was not compiled. */
 export function resources(kernel: GeneratedKernel): string {
   if (kernel.registers_per_thread === null) {
