@@ -80,6 +80,14 @@ export class GeneratedTexts implements Disposable, TextDocumentContentProvider, 
       this.linked,
       workspace.registerTextDocumentContentProvider(SCHEME, this),
       languages.registerCodeLensProvider({ scheme: SCHEME }, this),
+      workspace.onDidChangeTextDocument(({ document }) => {
+        // What is replaced has lost its marks, and its new lines are there only now.
+        const shown = this.shown.get(document.uri.toString());
+        const origin = shown && editorsOf(shown.source)[0];
+        if (origin) {
+          this.link(origin);
+        }
+      }),
       workspace.onDidCloseTextDocument(({ uri }) => this.shown.delete(uri.toString())),
       window.onDidChangeTextEditorSelection(({ textEditor, kind }) => {
         // What this extension selects must not answer itself.
