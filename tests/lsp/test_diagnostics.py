@@ -31,6 +31,24 @@ def test_diagnostics_of_a_text_are_cleared_when_it_is_mended(tmp_path: Path) -> 
     run(scenario, trusted=False)
 
 
+WITHOUT_KERNEL = "import tilelang.language as T\n\n\ndef scale(x):\n    return T.float32(2) * x\n"
+
+
+def test_a_file_without_a_kernel_says_what_was_looked_for(tmp_path: Path) -> None:
+    async def scenario(client: ClientHere) -> None:
+        uri = client.open(tmp_path / "a.py", WITHOUT_KERNEL)
+        await client.until(lambda: client.published(uri) and client.published(uri)[-1])
+        (found,) = client.published(uri)[-1]
+        assert (found["severity"], found["code"]) == (4, "no-kernel")
+        assert found["range"]["start"] == {"line": 0, "character": 0}
+        assert "it uses tilelang, but has no function under a decorator" in found["message"]
+        client.edit(uri, 2, whole("x = 1\n"))
+        client.save(uri)
+        await client.until(lambda: client.published(uri)[-1] == [])
+
+    run(scenario, trusted=False)
+
+
 def test_diagnostics_are_cleared_when_the_file_is_closed(tmp_path: Path) -> None:
     async def scenario(client: ClientHere) -> None:
         uri = client.open(tmp_path / "a.py", BROKEN)

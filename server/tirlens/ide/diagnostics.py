@@ -49,13 +49,17 @@ _STOPPING = frozenset({"timeout", "crash", "memory", "import", "interpreter"})
 
 
 def of_source(source: SourceFile) -> list[Diagnostic]:
-    """Syntax errors and wrong directives, known from the text alone."""
-    return [
+    """What the text alone says: syntax errors, wrong directives, and what it has no kernel for."""
+    found = [
         Diagnostic(
             problem.span, _SEVERITIES.get(problem.kind, "error"), problem.message, problem.kind
         )
         for problem in source.problems
     ]
+    if source.looked_for and not source.has_tensor_expressions:
+        message = f"no kernel in this file: {source.looked_for}"
+        found.append(Diagnostic(FILE_TOP, "hint", message, "no-kernel"))
+    return found
 
 
 def of_problems(problems: Sequence[Problem]) -> list[Diagnostic]:
