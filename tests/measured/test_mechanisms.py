@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tirlens.model.gpu.units.spills import spill_statement
 
 from measured.tables import board, measurements
 from tirlens.hardware import load
@@ -26,6 +25,7 @@ from tirlens.model.gpu.launch.imbalance import block_times_s
 from tirlens.model.gpu.mapping.memory_requests import memory_request
 from tirlens.model.gpu.memory.latency import memory_state
 from tirlens.model.gpu.memory.row_efficiency import row_efficiency
+from tirlens.model.gpu.units.local_memory import add_local_memory
 from tirlens.model.tree.busy import NO_SPILLS
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
@@ -117,7 +117,7 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Kernel]] = {
     ),
     # A product of CLBlast on an RTX 3090 with 256 accumulators a thread.
     "register spills": (
-        spill_statement,
+        add_local_memory,
         without_spills,
         Kernel("sweeps", 206, 0.12, 0.85),
     ),
@@ -179,7 +179,7 @@ def test_the_stores_of_spills_are_traffic_of_l2(monkeypatch: pytest.MonkeyPatch)
     assert any(caveat.is_spill for caveat in report.caveats)
     assert report.l2_bytes is not None
     assert sum(entry.l2_bytes or 0 for entry in report.loops) == pytest.approx(report.l2_bytes)
-    monkeypatch.setattr("tirlens.model.gpu.units.spill_statement", without_spills)
+    monkeypatch.setattr("tirlens.model.gpu.units.add_local_memory", without_spills)
     without = analyze(facts, device)
     assert without.l2_bytes is not None
     assert report.l2_bytes - without.l2_bytes > 10e9
