@@ -212,9 +212,17 @@ def test_a_version_without_a_column_is_read_with_a_word(
         assert operation.launched_s == (pytest.approx(50e-9) if known else None)
 
 
+def kernel_with(**values: object) -> tuple[object, ...]:
+    names = COLUMNS["CUPTI_ACTIVITY_KIND_KERNEL"].split(", ")
+    return tuple(values.get(name, value) for name, value in zip(names, kernel(1, 5), strict=True))
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
+        (kernel_with(registersPerThread=-119), "registersPerThread is -119"),
+        (kernel_with(staticSharedMemory=-1), "staticSharedMemory is -1"),
+        (kernel_with(gridY=0), "gridX, gridY, gridZ are 2, 0, 1"),
         (kernel("x", 5), "start is 'x', no whole number"),
         (kernel(b"\xff\x00", 5), "start is \"b'\\\\xff\\\\x00'\", no whole number"),
         (kernel(None, 5), "start is empty"),

@@ -99,8 +99,8 @@ class _Export:
     def _kernel(self, row: Row) -> Operation:
         check_whole_numbers(row)
         name, names = self._names.kernel(row["demangledName"], row["shortName"], row["mangledName"])
-        static, dynamic = row["staticSharedMemory"], row["dynamicSharedMemory"]
-        local = row["localMemoryPerThread"]
+        static, dynamic = _size(row, "staticSharedMemory"), _size(row, "dynamicSharedMemory")
+        local = _size(row, "localMemoryPerThread")
         return self._operation(
             row,
             name,
@@ -109,7 +109,7 @@ class _Export:
             grid=_dimensions(row, "gridX", "gridY", "gridZ"),
             block=_dimensions(row, "blockX", "blockY", "blockZ"),
             shared_bytes=None if static is None or dynamic is None else static + dynamic,
-            registers=row["registersPerThread"],
+            registers=_size(row, "registersPerThread"),
             counters=_NO_COUNTERS if local is None else {"localMemoryPerThread": local},
         )
 
@@ -199,13 +199,20 @@ def _dimensions(row: Row, *names: str) -> tuple[int, int, int] | None:
     x, y, z = (row[name] for name in names)
     if x is None or y is None or z is None:
         return None
-    if x < 0 or y < 0 or z < 0:
-        raise ValueError(f"{names[0]} is negative")
+    if min(x, y, z) < 1:
+        raise ValueError(f"{', '.join(names)} are {x}, {y}, {z}")
     return x, y, z
 
 
+def _size(row: Row, name: str) -> int | None:
+    size: int | None = row[name]
+    if size is not None and size < 0:
+        raise ValueError(f"{name} is {size}")
+    return size
+
+
 def _bytes(row: Row) -> Mapping[str, float]:
-    size = row["bytes"]
+    size = _size(row, "bytes")
     return _NO_COUNTERS if size is None else {"bytes": size}
 
 
