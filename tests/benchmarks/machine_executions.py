@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.environments import environment
 from tirlens import pipeline, source, worker_client
 from tirlens.hardware import load as find_device
-from tirlens.machine_code import KernelCode, count_kernels
+from tirlens.machine_code.executions import KernelCode, count_kernels
 from tirlens.model.analyze import analyze
 from tirlens.pipeline.generation_request import generation_request
 from tirlens_sass import matrix_operations, read

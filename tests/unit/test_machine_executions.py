@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tirlens.machine_code import LaunchError, count_kernels, find_launch
-from tirlens.machine_code.launches import parameter_words
+from tirlens.machine_code.executions import count_kernels
+from tirlens.machine_code.launches import LaunchError, find_launch, parameter_words
 from tirlens_sass import Listing, read
 from tirlens_worker.facts import KernelFacts, Launch, Loop, Span, Store, Variable
 

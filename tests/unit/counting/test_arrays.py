@@ -187,3 +187,21 @@ def test_the_model_gives_the_same_reports_without_numpy() -> None:
         )
         assert time_s == report.time_s or math.isclose(time_s, report.time_s, rel_tol=1e-12)
     assert sum(status == "ok" for status, *_ in lines) >= len(lines) // 2
+
+
+# All that a server in an editor may come to import.
+_IMPORTS_WITHOUT_NUMPY = """
+import importlib, pkgutil, sys
+sys.modules["numpy"] = sys.modules["numpy.typing"] = None
+sys.path[:0] = [sys.argv[1]]
+for package in ("session", "lsp", "pipeline", "model", "advice", "ide", "measured"):
+    root = importlib.import_module(f"tirlens.{package}")
+    for module in pkgutil.walk_packages(root.__path__, f"{root.__name__}."):
+        importlib.import_module(module.name)
+"""
+
+
+def test_the_server_is_imported_without_numpy() -> None:
+    command = [sys.executable, "-c", _IMPORTS_WITHOUT_NUMPY, str(ROOT / "server")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
