@@ -152,10 +152,14 @@ print((time.perf_counter() - began) / 0.1)
 
 
 def stretched(seconds: float) -> float:
-    """What `seconds` of an idle machine are here and now to a process of a worker's priority."""
+    """What `seconds` of an idle machine are here to a process of a worker's priority.
+
+    By how long such a process takes now, or by how many ask for each core: the machine may be idle
+    again since what is timed began.
+    """
     command = [sys.executable, "-I", "-S", "-c", _LOW_PRIORITY]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return seconds * max(1.0, float(said))
+    return seconds * max(1.0, float(said), os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class Recorder:
