@@ -11,7 +11,7 @@ import { changes } from "./changes";
 import { swatch } from "./colours";
 import { stacks } from "./stacks";
 import { table } from "./table";
-import { timeline, type TimelineFigure } from "./timeline";
+import { timeline, type TimelineFigure } from "./timeline/figure";
 
 const host = findHost();
 const root = document.getElementById("report") ?? document.body;

@@ -1,6 +1,6 @@
 /** The segments of a lane: those in a part of the time, and what is too short for its own mark. */
 
-import type { Lane, Timeline } from "./schema";
+import type { Lane, Timeline } from "../schema";
 
 export interface Segment {
   start: number;
