@@ -131,10 +131,10 @@ def _load_route_of_source(
     if kernel.has_tma and can_use_tma(leaf, kernel):
         return Route("tma", is_ahead=True, buffers=stages, is_producers=pipeline.is_divided)
     by_producer = pipeline.is_divided and (isinstance(leaf.source, Store) or not leaf.source.arith)
-    if _waits_for_lds_copy(leaf, kernel):
-        reason = f"a thread waits for its copies of more than {LDS_COPY_BYTES} bytes"
-        return Route("thread", buffers=stages, lost=_lost_stages(pipeline, reason))
     if kernel.async_copy is not None and _is_async_copy(leaf, kernel, by_producer):
+        if _waits_for_lds_copy(leaf, kernel):
+            reason = f"a thread waits for its copies of more than {LDS_COPY_BYTES} bytes"
+            return Route("thread", buffers=stages, lost=_lost_stages(pipeline, reason))
         return Route(kernel.async_copy, is_ahead=True, buffers=stages, is_producers=by_producer)
     if kernel.async_copy is None:
         reason = f"{kernel.device.arch} has no asynchronous copies"
