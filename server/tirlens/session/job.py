@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tirlens.settings import Settings
 from tirlens.worker_client import Interpreter, find_interpreter
-from tirlens.worker_client.toolchain import find_toolchain
+from tirlens.worker_client.toolchain import NO_TOOLCHAIN, find_toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,6 +130,7 @@ def plan_job(
     # Computed here in the thread, and cached.
     _ = plan.steps
     device = pipeline.named_device(next(iter(reading.source.kernels), None), options)
+    toolchain = find_toolchain(interpreter.path) if options.compile else NO_TOOLCHAIN
     return Job(
         document,
         generation,
@@ -139,7 +140,7 @@ def plan_job(
         interpreter,
         plan,
         device,
-        find_toolchain(interpreter.path).compiler,
+        toolchain.compiler,
     )
 
 
