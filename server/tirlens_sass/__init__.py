@@ -21,7 +21,7 @@
 """
 
 from .arithmetic import matrix_operations, scalar_operations
-from .control_flow import Block, Loop
+from .control_flow import Block, Loop, callee_of, is_slow_path
 from .encoding import Control, Encoding
 from .instruction import Guard, Instruction, SourceLine
 from .listing import Function, Listing, ListingError, read
@@ -49,6 +49,8 @@ __all__ = [
     "RegisterUse",
     "Registers",
     "SourceLine",
+    "callee_of",
+    "is_slow_path",
     "matrix_operations",
     "read",
     "scalar_operations",

@@ -187,3 +187,15 @@ def _body(header: int, ends: Sequence[int], before: Mapping[int, Sequence[int]])
             body.add(block)
             pending += before[block]
     return body
+
+
+def callee_of(instruction: Instruction) -> str | None:
+    """The name of the function that an instruction calls; None if it is no call of a name."""
+    if instruction.name != "CALL" or instruction.targets:
+        return None
+    return next((one.label for one in instruction.operands if one.label), None)
+
+
+def is_slow_path(function: str) -> bool:
+    """Whether a function is a subroutine of a library for rare values, by its name."""
+    return "slowpath" in function

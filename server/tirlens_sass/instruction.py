@@ -8,7 +8,7 @@ from .encoding import Control, Encoding
 from .memory import MemoryAccess
 from .opcodes import Opcode
 from .operands import Operand
-from .registers import RegisterUse
+from .registers import TRUE_PREDICATE, RegisterUse
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,14 @@ class Guard:
     is_negated: bool
 
     @property
+    def is_constant(self) -> bool:
+        """Whether it always holds, or never."""
+        return self.number == TRUE_PREDICATE
+
+    @property
     def text(self) -> str:
         """As nvdisasm prints it."""
-        number = "T" if self.number == 7 else str(self.number)
+        number = "T" if self.is_constant else str(self.number)
         return f"@{'!' if self.is_negated else ''}{self.file}{number}"
 
 

@@ -49,6 +49,9 @@ _UNKNOWN_WIDTHS = _opcodes(
     " UBLKCP UBLKRED UBLKPF TEX TLD TLD4 TXD TXQ TMML SULD SUST SUATOM SURED SUQUERY OMMA"
 )
 
+#: The number of PT and UPT, the predicates that are always true.
+TRUE_PREDICATE = 7
+
 
 @dataclass(frozen=True)
 class Registers:
@@ -82,7 +85,9 @@ def use(
     A call has those of its own operands, not those of the function.
     """
     results = results_of(name, modifiers, operands)
-    reads: list[Registers] = [Registers(*guard)] if guard is not None and guard[1] != 7 else []
+    reads: list[Registers] = []
+    if guard is not None and guard[1] != TRUE_PREDICATE:
+        reads.append(Registers(*guard))
     writes: list[Registers] = []
     matrix = matrix_registers.counts(name, modifiers, operands)
     for place, operand in enumerate(operands):

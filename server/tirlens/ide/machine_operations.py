@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tirlens_sass import Function, Instruction
+from tirlens_sass import Function, Instruction, callee_of, is_slow_path
 
 # Kinds of operations in the order in which they are listed.
 _KINDS = ("copy", "product", "local", "shared", "special", "float", "lanes", "barrier", "other")
@@ -156,7 +156,7 @@ def _operation(one: Instruction, has_spills: bool | None) -> tuple[str, str, str
         does = next((word for word in one.modifiers if word in _MBARRIER), None)
         return ("barrier", f"SYNCS.{does}", _MBARRIER[does]) if does is not None else None
     if name == "CALL":
-        return "other", "CALL", "slow path" if "slowpath" in one.text else ""
+        return "other", "CALL", "slow path" if is_slow_path(callee_of(one) or "") else ""
     return ("other", one.full_name, "") if unit == "tex" else None
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..control_flow import callee_of
 from ..instruction import Instruction
 from ..listing import Function
 from ..registers import Registers
@@ -89,13 +90,6 @@ class _Part:
 def is_control(instruction: Instruction) -> bool:
     """Whether an instruction may branch or end a thread."""
     return instruction.name in _BRANCHES or bool(instruction.targets)
-
-
-def callee_of(instruction: Instruction) -> str | None:
-    """The name of the function that an instruction calls; None if it is no call of a name."""
-    if instruction.name != "CALL" or instruction.targets:
-        return None
-    return next((one.label for one in instruction.operands if one.label), None)
 
 
 def data_guards(function: Function) -> frozenset[int]:

@@ -141,7 +141,7 @@ class ThreadState:
     def condition(self, one: Instruction) -> Lanes:
         """Whether the guard of an instruction holds."""
         guard = one.guard
-        if guard is None or guard.number == 7:
+        if guard is None or guard.is_constant:
             return constant(int(guard is None or not guard.is_negated))
         value = self.registers.get((guard.file, guard.number), UNKNOWN)
         return Lanes(value.values ^ np.uint64(1), value.known) if guard.is_negated else value

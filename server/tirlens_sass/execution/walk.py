@@ -8,18 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..control_flow import Block, immediate_dominators
+from ..control_flow import Block, callee_of, immediate_dominators, is_slow_path
 from ..instruction import Guard, Instruction
 from ..listing import Function
 from ..registers import Registers
 from .lanes import Lanes
 from .results import Executions
-from .slicing import callee_of, data_guards
+from .slicing import data_guards
 from .threads import Sample, ThreadState, results_in_order
 
 _MOST_STEPS = 20_000
-# In the names of subroutines of libraries for rare values.
-_SLOW_PATH = "slowpath"
 
 
 class EvaluationError(Exception):
@@ -102,7 +100,7 @@ class Walk:
     def __init__(self, machine: Machine, function: Function, members: frozenset[int]) -> None:
         self._machine = machine
         self._function = function
-        self._is_slow = _SLOW_PATH in function.name
+        self._is_slow = is_slow_path(function.name)
         self._joins = postdominators(function.blocks)
         self._loops = [_loops_around(function, block.index) for block in function.blocks]
         self._data_guards = data_guards(function)
@@ -210,7 +208,7 @@ class Walk:
     def _branch_condition(self, last: Instruction) -> Lanes | None:
         """Whether a conditional branch is taken; None of one without a condition."""
         state = self._machine.state
-        if last.guard is not None and last.guard.number != 7:
+        if last.guard is not None and not last.guard.is_constant:
             return state.condition(last)
         if last.name not in ("BRA", "JMP"):
             return None
@@ -270,7 +268,7 @@ class Walk:
             seen.add(one)
             place = self._function.blocks[one]
             for index in range(place.first, place.last + 1):
-                if _SLOW_PATH in (callee_of(self._function.instructions[index]) or ""):
+                if is_slow_path(callee_of(self._function.instructions[index]) or ""):
                     return True
             pending += place.successors
         return False
