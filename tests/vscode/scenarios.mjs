@@ -17,6 +17,8 @@ const VERDICT = new RegExp(String.raw`^${ESTIMATE} \| (\w+ \d+% busy|waits for|.
 const HINT = new RegExp(String.raw`${TIME} (<?\d[\d.]*%|overlapped)( \| \d[\d.]* [kMGT]?FLOP)?( \| \d[\d.]* [kMGT]?B)?$`);
 /** The longest text of the hints of one line before VS Code cuts it. */
 const LONGEST_HINT = 43;
+/** A window in which so many scenarios fail, each after its limit, is given up. */
+const MOST_FAILED = 4;
 
 /** The names of VS Code's themes, and the class that a panel has in each. */
 const THEMES = [
@@ -782,14 +784,20 @@ const viewport = given.window === "trusted" ? { width: 2200, height: 800 } : und
 await withBrowser({ ...given, viewport }, async (open) => {
   const window = await open(given.address, given.folder, given.file);
   let number = 0;
+  let failed = 0;
   for (const [name, scenario] of Object.entries(WINDOWS[given.window](window))) {
     const started = Date.now();
     let outcome;
     window.page.setDefaultTimeout(LIMIT);
+    if (failed >= MOST_FAILED) {
+      console.log(JSON.stringify({ name, picture: "", seconds: 0, ok: false, seen: `not tried: ${failed} scenarios before it failed` }));
+      continue;
+    }
     try {
       outcome = { ok: true, seen: await scenario() };
     } catch (error) {
       outcome = { ok: false, seen: String(error.stack ?? error) };
+      failed += 1;
     }
     number += 1;
     const picture = `${given.window}-${String(number).padStart(2, "0")}.png`;
