@@ -77,10 +77,9 @@ def compiled_local_memory(
     for leaf in leaves:
         for entry in leaf.count.accesses:
             name = entry.buffer.alias_of or entry.buffer.id
-            for mode in ("read", "write"):
+            for mode in _directions(entry):
                 width = widths.get((_line(leaf.source), mode))
-                is_accessed = entry.access.mode in (mode, "atomic", "update")
-                if name in arrays and width and is_accessed and entry.bytes:
+                if name in arrays and width and entry.bytes:
                     found[leaf.number].add(mode, entry.bytes, entry.bytes / width)
     loops = _sequential_loops(tree)
     for access in accesses:
@@ -132,8 +131,7 @@ def _stack_arrays(leaves: Sequence[Leaf], counts: Counts, launch: CompiledLaunch
     for leaf in leaves:
         for entry in leaf.count.accesses:
             known = counts.buffers.get(entry.buffer.alias_of or entry.buffer.id)
-            modes = ("read", "write") if entry.access.mode == "atomic" else (entry.access.mode,)
-            in_code = any((_line(leaf.source), mode) in widths for mode in modes)
+            in_code = any((_line(leaf.source), mode) in widths for mode in _directions(entry))
             if in_code and known is not None and known.bytes and _is_in_registers(entry):
                 # A fragment is distributed over the threads; a local array is private to each.
                 threads = leaf.threads if entry.buffer.scope == "local.fragment" else 1
@@ -198,3 +196,9 @@ def _as_sequential(node: CostNode) -> Iterator[CostNode]:
 
 def _is_in_registers(entry: AccessCount) -> bool:
     return entry.buffer.scope.startswith(REGISTER_SCOPES)
+
+
+def _directions(entry: AccessCount) -> tuple[str, ...]:
+    """Whether an access loads (``read``) or stores (``write``); an atomic one does both."""
+    mode = entry.access.mode
+    return ("read", "write") if mode == "atomic" else (mode,)

@@ -322,5 +322,5 @@ def _shared_arrays(leaf: Leaf, mode: str) -> set[str]:
     return {
         entry.buffer.alias_of or entry.buffer.id
         for entry in leaf.count.accesses
-        if entry.access.mode in (mode, "update") and entry.buffer.scope.startswith("shared")
+        if entry.access.mode == mode and entry.buffer.scope.startswith("shared")
     }
