@@ -49,6 +49,15 @@ def test_a_file_without_a_kernel_says_what_was_looked_for(tmp_path: Path) -> Non
     run(scenario, trusted=False)
 
 
+def test_a_file_that_cannot_be_read_whole_is_not_said_to_have_no_kernel(tmp_path: Path) -> None:
+    async def scenario(client: ClientHere) -> None:
+        uri = client.open(tmp_path / "a.py", SCALE_TEXT.replace("):\n", ")\n"))
+        await client.until(lambda: client.published(uri) and client.published(uri)[-1])
+        assert [found["code"] for found in client.published(uri)[-1]] == ["syntax"]
+
+    run(scenario, trusted=False)
+
+
 def test_diagnostics_are_cleared_when_the_file_is_closed(tmp_path: Path) -> None:
     async def scenario(client: ClientHere) -> None:
         uri = client.open(tmp_path / "a.py", BROKEN)

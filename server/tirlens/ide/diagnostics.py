@@ -56,7 +56,8 @@ def of_source(source: SourceFile) -> list[Diagnostic]:
         )
         for problem in source.problems
     ]
-    if source.looked_for and not source.has_tensor_expressions:
+    is_whole = not any(problem.kind == "syntax" for problem in source.problems)
+    if is_whole and source.looked_for and not source.has_tensor_expressions:
         message = f"no kernel in this file: {source.looked_for}"
         found.append(Diagnostic(FILE_TOP, "hint", message, "no-kernel"))
     return found
