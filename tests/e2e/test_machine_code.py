@@ -122,7 +122,8 @@ def _wheels(folder: Path) -> Path:
 @pytest.mark.skipif(os.name == "nt", reason="a script is no program there")
 def test_tools_are_installed_when_asked_for(tmp_path: Path) -> None:
     wheels = _wheels(tmp_path / "wheels")
-    variables = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+    # A user whose pip says nothing sees the progress as well.
+    variables = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_QUIET": "1"}
     with Client(environment=environment(tmp_path, **variables)) as client:
         client.initialize(trusted=True)
         assert client.command("tirlens.missingTools", None) == [*TOOLS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -77,9 +78,11 @@ async def _with_pip(pythons: Sequence[Path]) -> Path:
 
 async def _run(command: Sequence[str], report: Callable[[str], None]) -> None:
     """Run pip to its end; when this is cancelled, so is pip."""
-    # Proxies and indices of pip are in the environment.
+    # Proxies and indices of pip are in the environment; how much it says is not the user's choice
+    # here: the progress is read from it.
     process = await asyncio.create_subprocess_exec(
         *command,
+        env={**os.environ, "PIP_QUIET": "0", "PIP_VERBOSE": "0"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
