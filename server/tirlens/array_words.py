@@ -22,6 +22,11 @@ def expand(call: str) -> str:
     return _PART.sub(_expression, call)
 
 
+def without_arrays(call: str, word: str) -> str:
+    """`call` with `word` in place of its arrays."""
+    return _PART.sub(lambda part: word if part["text"] is None else part["text"], call)
+
+
 def _expression(part: re.Match[str]) -> str:
     if part["text"] is not None:
         return part["text"]

@@ -108,19 +108,25 @@ class Settings:
         return cls(**values), tuple(problems)
 
     @classmethod
-    def from_pyproject(cls, folder: Path) -> tuple[Settings, tuple[str, ...]]:
+    def from_pyproject(
+        cls, folder: Path, within: Path | None = None
+    ) -> tuple[Settings, tuple[str, ...]]:
         """The ``[tool.tirlens]`` table of the nearest pyproject.toml at or above `folder`.
 
-        Paths in it are relative to the file.
+        Paths in it are relative to the file. Folders above `within` are not searched.
         """
         try:
-            return read_in_time(lambda: cls._nearest(folder), str(folder / "pyproject.toml"))
+            return read_in_time(
+                lambda: cls._nearest(folder, within), str(folder / "pyproject.toml")
+            )
         except TomlError as error:
             return cls(), (str(error),)
 
     @classmethod
-    def _nearest(cls, folder: Path) -> tuple[Settings, tuple[str, ...]]:
+    def _nearest(cls, folder: Path, within: Path | None) -> tuple[Settings, tuple[str, ...]]:
         for parent in (folder, *folder.parents):
+            if within is not None and not parent.is_relative_to(within):
+                break
             path = parent / "pyproject.toml"
             try:
                 _, data = read_toml(path)

@@ -54,7 +54,7 @@ def command_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in (
         _analyze, _report, _compare, _residual, _lower, _measure, _capture, _devices, _doctor,
-        _toolchain, _serve, _daemon, _completion,
+        _toolchain, _serve, _mcp, _daemon, _completion,
     ):  # fmt: skip
         add(commands)
     return parser
@@ -303,6 +303,28 @@ def _serve(commands: Commands) -> None:
     parser.add_argument(
         "--trust-workspace", action="store_true", help="run the workspace's code without asking"
     )
+
+
+def _mcp(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "mcp",
+        help="tools for agents: estimate, explain, advise, rank, compare, sweep, devices, measured",
+        description="Serves tools for agents by the Model Context Protocol on standard input and "
+        "output. Only files in allowed folders are read and executed, and none is written.",
+    )
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="read and execute files of this folder and below; may be repeated. Without it none is",
+    )
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="let the agent write advised edits to files, and have texts of its own executed",
+    )
+    parser.add_argument("--python", metavar="INTERPRETER", help="the Python that has the framework")
 
 
 def _daemon(commands: Commands) -> None:

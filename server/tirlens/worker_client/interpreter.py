@@ -52,16 +52,18 @@ def find_interpreter(
     editor: Path | str | None = None,
     framework_hint: str | None = None,
     environ: Mapping[str, str] | None = None,
+    within: Path | None = None,
 ) -> Interpreter:
     """The interpreter for the file `path`.
 
     The order is: the setting, which is obeyed whatever it has; then, for having the framework
     that the file imports (`framework_hint`), the editor's environment, the active environment,
-    the nearest ``.venv`` above the file, ``python3`` on PATH, the server's own interpreter.  If
-    none has it, the first one is given with a `problem` that says what to install.
+    the nearest ``.venv`` above the file and not above `within`, ``python3`` on PATH, the server's
+    own interpreter.  If none has it, the first one is given with a `problem` that says what to
+    install.
     """
     tried: list[tuple[_Candidate, Probe]] = []
-    for candidate in _candidates(Path(path), setting, editor, environ or os.environ):
+    for candidate in _candidates(Path(path), setting, editor, environ or os.environ, within):
         found = probe(candidate.path)
         if candidate.explicit or _is_suitable(found, framework_hint):
             return _interpreter(candidate, found, framework_hint)
@@ -160,9 +162,10 @@ def _candidates(
     setting: Path | str | None,
     editor: Path | str | None,
     environ: Mapping[str, str],
+    within: Path | None = None,
 ) -> Iterator[_Candidate]:
     seen: set[Path] = set()
-    for candidate in _all_candidates(path, setting, editor, environ):
+    for candidate in _all_candidates(path, setting, editor, environ, within):
         # Links are kept: a virtual environment's python is a link and means the environment.
         absolute = Path(os.path.abspath(candidate.path))  # noqa: PTH100
         if absolute not in seen:
@@ -175,6 +178,7 @@ def _all_candidates(
     setting: Path | str | None,
     editor: Path | str | None,
     environ: Mapping[str, str],
+    within: Path | None,
 ) -> Iterator[_Candidate]:
     if setting:
         yield _Candidate(_executable(setting, environ), "the setting", explicit=True)
@@ -186,6 +190,8 @@ def _all_candidates(
         if python:
             yield _Candidate(python, f"the active environment ({variable})")
     for folder in Path(os.path.abspath(path)).parents:  # noqa: PTH100
+        if within is not None and not folder.is_relative_to(within):
+            break
         for name in (".venv", "venv"):
             python = _environment_python(folder / name)
             if python:

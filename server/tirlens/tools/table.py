@@ -1,0 +1,101 @@
+"""The tools by name: what each takes, gives and does."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from tirlens.tools.answers import as_json
+from tirlens.tools.arguments import read_request, schema_of
+from tirlens.tools.devices import Devices, devices
+from tirlens.tools.errors import ToolError
+from tirlens.tools.estimate import Estimate, estimate
+from tirlens.tools.explain import Explain, explain
+from tirlens.tools.workbench import Workbench
+
+R = TypeVar("R")
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Tool(Generic[R]):
+    """A tool.
+
+    Attributes
+    ----------
+    name
+        As it is called.
+    description
+        What it does, for the one who calls it.
+    request
+        The dataclass of its arguments.
+    answer
+        Computes the answer, a dataclass; raises `ToolError`.
+    writes
+        Whether it changes files where the user allows that.
+    """
+
+    name: str
+    description: str
+    request: type[R]
+    answer: Callable[[Workbench, R], Awaitable[Any]]
+    writes: bool = False
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of its arguments."""
+        return schema_of(self.request)
+
+
+_ALL: tuple[Tool[Any], ...] = (
+    Tool(
+        "estimate",
+        "Predicted time of each kernel of a file, without a GPU: time_s, time_band_s (holds 4 of 5 "
+        "measured times), confidence (1 = certain), what bounds it, and the roofline. Seconds, "
+        "bytes, FLOP.",
+        Estimate,
+        estimate,
+    ),
+    Tool(
+        "explain",
+        "What one line costs and why: time, share of the kernel, bound, what it became on the "
+        "device, and the lines inside, slowest first. The line of a kernel's def explains the "
+        "whole kernel.",
+        Explain,
+        explain,
+    ),
+    Tool(
+        "devices",
+        "Devices that kernels can be estimated for; with id the rates and limits of one.",
+        Devices,
+        devices,
+    ),
+)
+TOOLS: Mapping[str, Tool[Any]] = {tool.name: tool for tool in _ALL}
+
+
+async def call_tool(bench: Workbench, name: str, arguments: object) -> dict[str, Any]:
+    """The answer of a tool as values of JSON.
+
+    Raises
+    ------
+    ToolError
+        There is no such tool, the arguments are wrong, or there is no answer.
+    """
+    tool = TOOLS.get(name)
+    if tool is None:
+        raise ToolError(
+            "no-tool", f"There is no tool {str(name)!r:.100}. Tools: {', '.join(TOOLS)}."
+        )
+    request = read_request(tool.request, {} if arguments is None else arguments)
+    try:
+        return as_json(await tool.answer(bench, request))
+    except ToolError:
+        raise
+    except Exception as error:
+        # A defect of one tool leaves the others in service.
+        logger.exception("The tool %s failed", name)
+        message = f"Internal error: {type(error).__name__}: {error}. Please report it."
+        raise ToolError("internal", message) from error
