@@ -22,13 +22,14 @@ from .program.load import Loaded
 from .protocol import SASS, Analyze, Compiler, GeneratedCode, KernelRequest, Lowering, Problem
 from .tracing.assumed_sizes import assumed_sizes
 from .tracing.assumed_trips import AssumedLoop, assumed_trips
+from .tracing.configurations import configurations_of
 from .tracing.evaluate import Traced
 from .tracing.extraction import built_facts, traced_facts
 from .tracing.trace import Outcome, Tracer
 
 # A piece is one of these tags and a payload.
-KERNEL, LOWERED, NEEDS, PROBLEM, FILE, BEGIN, END, LINE, DONE, GENERATED = (
-    b"K", b"W", b"N", b"P", b"F", b"B", b"E", b"L", b"D", b"G",
+KERNEL, LOWERED, NEEDS, PROBLEM, FILE, BEGIN, END, LINE, DONE, GENERATED, CONFIGURATIONS = (
+    b"K", b"W", b"N", b"P", b"F", b"B", b"E", b"L", b"D", b"G", b"C",
 )  # fmt: skip
 Send = Callable[[bytes, bytes], None]
 # A process whose imports take less is not worth a copy of it.
@@ -146,6 +147,9 @@ def _send_kernel(
         except Exception as error:
             problem = loaded.document.problem("unsupported", error, request.name, at=request.span)
             send(PROBLEM, codec.dumps(problem))
+    if request.with_configurations and outcome.traced:
+        found = configurations_of(loaded, request, outcome.traced[0])
+        send(CONFIGURATIONS, codec.dumps(found))
     for problem in outcome.problems:
         send(PROBLEM, codec.dumps(problem))
     if outcome.needs is not None:

@@ -105,6 +105,8 @@ class KernelRequest:
     With `lower_to`, a target (``{"kind": "cuda", "arch": "sm_90"}``), the kernels are lowered for
     it, and the answer has a `Lowering` instead of facts; with `emit` as well, languages of
     generated code (``cuda``, ``tir``, ``sass``), it has a `GeneratedCode`.
+
+    With `with_configurations`, the answer has the `Configurations` of an autotuned kernel, too.
     """
 
     name: str
@@ -123,6 +125,7 @@ class KernelRequest:
     lower_to: Mapping[str, Any] = field(default_factory=no_entries)
     emit: Tuple[str, ...] = ()
     is_certain: bool = True
+    with_configurations: bool = False
 
 
 @dataclass(frozen=True)
@@ -182,8 +185,8 @@ class Problem:
 
     `kind`: ``syntax``, ``import``, ``trace``, ``directive``, ``unsupported``, ``timeout``,
     ``crash``, ``memory``, ``interpreter``, ``untrusted``, ``cancelled``.
-    `kernel` is the request's name, or None for the whole file.  `detail` is the traceback, for
-    the log.
+    `kernel` is the request's name, or None for the whole file, and `call` the expression of a
+    required candidate that failed.  `detail` is the traceback, for the log.
     """
 
     kind: str
@@ -191,6 +194,7 @@ class Problem:
     span: Optional[Span] = None
     kernel: Optional[str] = None
     detail: str = ""
+    call: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -200,6 +204,22 @@ class NeedsArguments:
     kernel: str
     names: Tuple[str, ...]
     span: Span
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Configurations:
+    """The configurations among which the framework's tuner chooses for one call of a kernel.
+
+    `kernel` and `call` are the `definition` and `call` of the kernel's facts.  Each of `arguments`
+    has Python expressions by the name of the parameter, in the order of the kernel's own list.
+    Those with a value that no expression yields are left out: `left_out` of them, for the `reason`.
+    """
+
+    kernel: str
+    call: str
+    arguments: Tuple[Mapping[str, str], ...] = ()
+    left_out: int = 0
     reason: str = ""
 
 
@@ -312,6 +332,7 @@ class Result:
     output: str = ""
     generated: Tuple[GeneratedCode, ...] = ()
     compiled: Tuple[Compilation, ...] = ()
+    configurations: Tuple[Configurations, ...] = ()
 
 
 #: Runs of a kernel for a profiler: the first loads the code, the last is evaluated.

@@ -150,6 +150,7 @@ class Assembler:
             local_to=local,
             prelude=tuple(map(self._text.span, prelude(found))) if local else (),
             definition=self._text.span(found.owner) if local else None,
+            is_autotuned=found.autotuned,
             alternatives=tuple(self._alternatives(found)),
         )
 

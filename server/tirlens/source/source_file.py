@@ -58,7 +58,8 @@ class KernelSource:
     `local_to`, `prelude` and `definition` are as in `KernelRequest`.  `alternatives` are the inner
     functions of a factory
     that has several: each call returns some of them.  Only the execution shows whether a statement
-    yields a kernel that is not `is_certain`.
+    yields a kernel that is not `is_certain`.  One that `is_autotuned` has a decorator with a list
+    of configurations.
     """
 
     name: str
@@ -80,6 +81,7 @@ class KernelSource:
     relations: tuple[str, ...] = ()
     known: tuple[KnownValue, ...] = ()
     is_certain: bool = True
+    is_autotuned: bool = False
     alternatives: tuple[Alternative, ...] = ()
 
     @property

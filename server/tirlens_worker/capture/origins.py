@@ -11,8 +11,8 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import framework_names
+from ..program.values_as_text import NoTextError, arguments_text
 from .unknown_values import UnknownInt
-from .values_as_text import NoTextError, arguments_text
 
 _LIBRARIES = tuple(
     os.path.normcase(os.path.realpath(path)) + os.sep

@@ -6,7 +6,7 @@ import json
 from typing import Any, Dict, List, Optional, Sequence, cast
 
 from .. import codec
-from ..analysis import FILE, GENERATED, KERNEL, LOWERED, NEEDS, PROBLEM
+from ..analysis import CONFIGURATIONS, FILE, GENERATED, KERNEL, LOWERED, NEEDS, PROBLEM
 from ..facts import Span
 from ..lines import split_lines
 from ..protocol import MOST_RESULT_BYTES, Analyze, Problem, Progress, Result
@@ -19,6 +19,7 @@ _FIELDS = (
     ("problems", PROBLEM),
     ("files", FILE),
     ("generated", GENERATED),
+    ("configurations", CONFIGURATIONS),
 )
 # What the payload of a piece is: a dataclass as JSON, or a JSON string.
 _TYPES = {
@@ -28,6 +29,7 @@ _TYPES = {
     PROBLEM: "Problem",
     FILE: "str",
     GENERATED: "GeneratedCode",
+    CONFIGURATIONS: "Configurations",
 }
 
 

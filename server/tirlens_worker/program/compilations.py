@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
@@ -9,6 +10,9 @@ from ..frameworks import adapters
 from ..frameworks.compile_options import COMPILE_FLAGS, PASS_CONFIGS
 from . import other_versions
 from .gpu_queries import complete_target
+
+#: The key of a configuration that is no parameter of the kernel but options of its compilation.
+PASS_CONFIGS_KEY = "pass_configs"
 
 
 class NotRunError(RuntimeError):
@@ -38,6 +42,16 @@ def take_captured() -> List[Any]:
     return captured
 
 
+_configurations: List[Dict[str, Any]] = []
+
+
+def take_configurations() -> List[Dict[str, Any]]:
+    """The configurations of the autotuned kernel that was called last."""
+    found = list(_configurations)
+    _configurations.clear()
+    return found
+
+
 def tuned_arguments(
     configs: Any, names: List[str], args: Tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Dict[str, Any]:
@@ -53,10 +67,23 @@ def first_configuration(
 ) -> Dict[str, Any]:
     """The first of a list of configurations, or of those that a function of the call returns."""
     if callable(configs):
-        configs = configs(*args, **(kwargs or {}))
-    for config in configs or ():
-        return {key: value for key, value in dict(config).items() if key != "pass_configs"}
+        configs = _call(configs, args, kwargs or {})
+    _configurations[:] = [dict(config) for config in configs or ()]
+    for config in _configurations:
+        return {key: value for key, value in config.items() if key != PASS_CONFIGS_KEY}
     return {}
+
+
+def _call(configs: Any, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """What a function of configurations returns for a call of the kernel.
+
+    A call that sets a value of a configuration is not tuned; the function does not take this value.
+    """
+    parameters = inspect.signature(configs).parameters.values()
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        names = {parameter.name for parameter in parameters}
+        kwargs = {name: value for name, value in kwargs.items() if name in names}
+    return configs(*args, **kwargs)
 
 
 def with_options(

@@ -339,8 +339,9 @@ def _with_arguments(candidate: CallCandidate, call: Call) -> CallCandidate:
 
 
 def _forget_results() -> None:
-    """Forget what calls before have compiled and defined."""
+    """Forget what calls before have compiled, tuned and defined."""
     compilations.take_captured()
+    compilations.take_configurations()
     defined_values.forget()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
 from ..program import load, other_versions
@@ -63,7 +63,8 @@ class Tracer:
             try:
                 traced += self._evaluator.evaluate(request, candidate)
             except BaseException as error:
-                problems.append(required_problem(self._loaded, request, candidate, error))
+                problem = required_problem(self._loaded, request, candidate, error)
+                problems.append(replace(problem, call=candidate.expression))
         if traced or problems:
             return Outcome(tuple(traced), tuple(problems))
         failures: List[Failure] = []

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tirlens_worker.capture.values_as_text import NoTextError, arguments_text, text_of
+from tirlens_worker.program.values_as_text import NoTextError, arguments_text, text_of
 
 
 class Mode(enum.Enum):
