@@ -37,7 +37,7 @@ def add_analysis(parser: argparse.ArgumentParser, files: str = "+") -> None:
     )
     parser.add_argument(
         "--jobs",
-        type=_positive,
+        type=positive,
         metavar="N",
         help="files that are analysed at a time (default: as processors and memory allow)",
     )
@@ -78,6 +78,24 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         help="sizes of a language model, such as qwen3-32b; report and compare take several",
     )
     parser.add_argument("--python", metavar="INTERPRETER", help="the Python that has the framework")
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """How the calls of a search are evaluated, and where it is written."""
+    parser.set_defaults(advice=False)
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="for a step of a search; " + default_text(DEFAULT_TIMEOUT_S),
+    )
+    parser.add_argument(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="processes that evaluate (default: as processors and memory allow)",
+    )
+    add_output(parser)
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -138,7 +156,7 @@ def add_measured(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--summary-file", metavar="FILE", help="also write the summary as CSV")
     group.add_argument(
         "--active-experts",
-        type=_positive,
+        type=positive,
         metavar="K",
         help="experts for each batch of sparse products whose rows do not have nnz",
     )
@@ -181,7 +199,12 @@ def default_text(value: float) -> str:
     return f"{value:g} unless the project says otherwise"
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """A whole number above 0.
+
+    Raises:
+        ArgumentTypeError: the text is none.
+    """
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not 1 or more")

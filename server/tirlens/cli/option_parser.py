@@ -12,9 +12,11 @@ from tirlens.cli.option_groups import (
     add_measured,
     add_output,
     add_record,
+    add_search,
     add_sections,
     add_selection,
     default_text,
+    positive,
 )
 from tirlens.settings import DEFAULT_TIMEOUT_S
 from tirlens.version import __version__
@@ -53,8 +55,8 @@ def command_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"tirlens {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in (
-        _analyze, _report, _compare, _residual, _lower, _measure, _capture, _devices, _doctor,
-        _toolchain, _serve, _mcp, _daemon, _completion,
+        _analyze, _report, _compare, _tune, _residual, _lower, _measure, _capture, _devices,
+        _doctor, _toolchain, _serve, _mcp, _daemon, _completion,
     ):  # fmt: skip
         add(commands)
     return parser
@@ -79,6 +81,30 @@ def _report(commands: Commands) -> None:
         help="kernels as rows of the performance report, as measured operations are",
     )
     add_measured(parser)
+
+
+def _tune(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "tune",
+        help="the configurations of a kernel ranked by predicted time, none compiled or run",
+        description="Ranks the configurations of an autotuned kernel, or those of --space, by "
+        "their predicted times. None of them is compiled or run, and no GPU is needed.",
+    )
+    parser.add_argument("file", metavar="FILE", help="a file with the kernel")
+    add_selection(parser)
+    parser.add_argument(
+        "--space",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=VALUES",
+        help="values of a parameter: NAME=64,128,256, NAME=2..4, NAME=16..256:x2, NAME=32..128:+32",
+    )
+    parser.add_argument(
+        "--top", type=positive, metavar="N", help="only the best N (default: 20 in a table, all)"
+    )
+    add_search(parser)
+    parser.add_argument("--format", choices=("table", "json", "python"), default="table")
 
 
 def _residual(commands: Commands) -> None:

@@ -294,7 +294,8 @@ class KernelReport(Launch, MemoryTraffic, Rates, Work, Timing, Identity):
 
     The fields are those of the contract's JSON (``--format json``), which documents them.
     `status` is ``ok``, ``no-time``, ``needs-bindings``, ``unsupported`` or ``error``.  A kernel
-    without a time has its counts, and `message` has the reason; a kernel with any other status but
+    without a time has its counts, and `message` has the reason: the kernel `is_refused` if the
+    device or the framework does not run it.  A kernel with any other status but
     ``ok`` has no numbers.  `device_source` says who chose the device (``directive``, ``project``,
     ``option``, ``target``, ``schedule``, ``instructions``, ``machine``, ``default``).  `call_site`
     is the place of the call in another file, `known` are the arguments of an assumed call that the
@@ -315,6 +316,7 @@ class KernelReport(Launch, MemoryTraffic, Rates, Work, Timing, Identity):
     status: str = "ok"
     needs: tuple[str, ...] = ()
     message: str = ""
+    is_refused: bool = False
     math_fidelity: str | None = None
     arrays: tuple[ArrayShape, ...] = ()
     loops: tuple[BreakdownEntry, ...] = ()

@@ -84,6 +84,7 @@ def compose_report(
         **vars(launch),
         status="ok" if reason is None else "no-time",
         message=reason or "",
+        is_refused=modelled.refusal is not None,
         arrays=tuple(_array_shapes(workload)),
         math_fidelity=modelled.math_fidelity,
         loops=loops,

@@ -1,0 +1,54 @@
+"""The choice of a kernel's configuration: each one traced and evaluated, none compiled or run.
+
+A search starts from a `Subject`, a kernel with one call (`start_of`), plans the configurations
+(`plan_search`), and ranks them (`rank`).  Who searches brings the worker: any function that answers
+an `Analyze`, or the processes of `jobs`.
+"""
+
+from tirlens.tuning.calls import CallError, with_arguments
+from tirlens.tuning.configurations import Arguments, Axis, SpaceError, parse_axis, product
+from tirlens.tuning.evaluation import estimates_of
+from tirlens.tuning.json_form import SCHEMA_VERSION, configuration_json, ranking_json
+from tirlens.tuning.ranking import Configuration, Estimate, Ranking, worth_measuring
+from tirlens.tuning.search import (
+    Analyse,
+    EstimateCalls,
+    NotAnalysedError,
+    Plan,
+    Progress,
+    Start,
+    plan_search,
+    rank,
+    start_of,
+)
+from tirlens.tuning.subject import Subject, SubjectError, subject_of
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Analyse",
+    "Arguments",
+    "Axis",
+    "CallError",
+    "Configuration",
+    "Estimate",
+    "EstimateCalls",
+    "NotAnalysedError",
+    "Plan",
+    "Progress",
+    "Ranking",
+    "SpaceError",
+    "Start",
+    "Subject",
+    "SubjectError",
+    "configuration_json",
+    "estimates_of",
+    "parse_axis",
+    "plan_search",
+    "product",
+    "rank",
+    "ranking_json",
+    "start_of",
+    "subject_of",
+    "with_arguments",
+    "worth_measuring",
+]

@@ -1,0 +1,77 @@
+"""The estimates of calls from what a worker found for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tirlens.hardware import Device
+from tirlens.model import analyze
+from tirlens.model.report import KernelReport
+from tirlens.tuning.ranking import Estimate
+from tirlens_worker.facts import KernelFacts
+from tirlens_worker.protocol import Result
+
+_NO_RESULT = "the analysis ended before it"
+
+
+def estimates_of(
+    calls: Sequence[str], result: Result, devices: Sequence[Device], bindings: Mapping[str, int]
+) -> dict[str, tuple[Estimate, ...]]:
+    """The estimates of `calls` on each of `devices`, without those that were not reached.
+
+    Equal facts, but for their calls, are evaluated once.
+    """
+    found: dict[str, list[KernelFacts]] = {}
+    for facts in result.kernels:
+        found.setdefault(_call_of(facts, calls), []).append(facts)
+    failed = {one.call: one.message for one in result.problems if one.call is not None}
+    out: dict[str, tuple[Estimate, ...]] = {}
+    for call in calls:
+        if call in found:
+            out[call] = tuple(_estimate(found[call], device, bindings) for device in devices)
+        elif call in failed:
+            reason = failed[call].removeprefix(f"{call}: ")
+            out[call] = (Estimate(is_refused=True, reason=reason),) * len(devices)
+    return out
+
+
+def _call_of(facts: KernelFacts, calls: Sequence[str]) -> str:
+    """The requested call of `facts`; what it returned may have been called again."""
+    if facts.call in calls:
+        return facts.call
+    return next((call for call in calls if facts.call.startswith(call)), facts.call)
+
+
+def _estimate(
+    functions: Sequence[KernelFacts], device: Device, bindings: Mapping[str, int]
+) -> Estimate:
+    """The estimate of all functions of one call, which run one after another."""
+    reports = [analyze(facts, device, bindings, by_line=False) for facts in functions]
+    without = next((one for one in reports if one.time_s is None), None)
+    if without is not None:
+        return Estimate(
+            is_refused=without.is_refused,
+            reason=without.message or without.status,
+            shared_bytes_per_block=without.shared_bytes_per_block,
+            launch_facts=without.launch_facts,
+        )
+    longest = max(reports, key=lambda one: one.time_s or 0.0)
+    return Estimate(
+        time_s=sum(one.time_s or 0.0 for one in reports),
+        time_band_s=_sum_of_bands(reports),
+        roofline_time_s=sum(one.roofline_time_s or 0.0 for one in reports),
+        bound=longest.bound,
+        occupancy=longest.occupancy,
+        shared_bytes_per_block=longest.shared_bytes_per_block,
+        registers_per_thread=longest.registers_per_thread,
+        spill_bytes=longest.spill_bytes,
+        launch_facts=longest.launch_facts,
+    )
+
+
+def _sum_of_bands(reports: Sequence[KernelReport]) -> tuple[float, float] | None:
+    bands = [one.time_band_s for one in reports]
+    known = [band for band in bands if band is not None]
+    if len(known) < len(bands):
+        return None
+    return sum(low for low, _ in known), sum(high for _, high in known)

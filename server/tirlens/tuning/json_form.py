@@ -1,0 +1,62 @@
+"""The JSON of rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from tirlens.tuning.configurations import Arguments, value_of
+from tirlens.tuning.ranking import Configuration, Ranking
+
+SCHEMA_VERSION = 1
+
+
+def ranking_json(rankings: Sequence[Ranking], most: int | None) -> dict[str, Any]:
+    """What ``tirlens tune --format json`` writes; the ranking of the first device is on top."""
+    first, *others = rankings
+    data: dict[str, Any] = {"schema_version": SCHEMA_VERSION, **_ranking(first, most)}
+    if others:
+        data["devices"] = [_ranking(one, most) for one in rankings]
+    return data
+
+
+def arguments_json(arguments: Arguments) -> dict[str, Any]:
+    """Numbers, texts and booleans as such; other values as Python expressions."""
+    return {name: value_of(text) for name, text in arguments.items()}
+
+
+def _ranking(ranking: Ranking, most: int | None) -> dict[str, Any]:
+    return {
+        "kernel": ranking.kernel,
+        "call": ranking.call,
+        "assumed": dict(ranking.assumed),
+        "origin": ranking.origin,
+        "device": {"id": ranking.device.id, "name": ranking.device.name},
+        "evaluated": len(ranking.configurations),
+        "refused": ranking.refused,
+        "left_out": ranking.left_out,
+        "seconds": round(ranking.duration_s, 3),
+        "configurations": [configuration_json(one) for one in ranking.configurations[:most]],
+    }
+
+
+def configuration_json(one: Configuration) -> Mapping[str, Any]:
+    """One entry of ``configurations``."""
+    estimate = one.estimate
+    return {
+        "rank": one.rank,
+        "arguments": arguments_json(one.arguments),
+        "call": one.call,
+        "time_s": estimate.time_s,
+        "time_band_s": list(estimate.time_band_s) if estimate.time_band_s else None,
+        "roofline_time_s": estimate.roofline_time_s,
+        "bound": estimate.bound,
+        "status": "refused" if estimate.is_refused else "ok",
+        "reason": estimate.reason or None,
+        "occupancy": asdict(estimate.occupancy) if estimate.occupancy else None,
+        "shared_bytes_per_block": estimate.shared_bytes_per_block,
+        "registers_per_thread": estimate.registers_per_thread,
+        "spill_bytes": estimate.spill_bytes,
+        "launch_facts": estimate.launch_facts,
+    }

@@ -1,0 +1,182 @@
+"""The search: every configuration of a kernel traced and evaluated, several steps side by side."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tirlens.hardware import Device
+from tirlens.tuning.calls import CallError, with_arguments
+from tirlens.tuning.configurations import Arguments, Axis, distinct, product
+from tirlens.tuning.ranking import Estimate, Ranking, in_order
+from tirlens.tuning.subject import Subject, SubjectError
+from tirlens_worker.facts import KernelFacts
+from tirlens_worker.protocol import Analyze, Configurations, Problem, Result
+
+#: Sends a request to a worker under the kernel's interpreter.
+Analyse: TypeAlias = Callable[[Analyze], Awaitable[Result]]
+#: The estimates of calls on each device, by call, without those that were not reached.
+Estimates: TypeAlias = dict[str, tuple[Estimate, ...]]
+#: Estimates calls of a subject.
+EstimateCalls: TypeAlias = Callable[[Sequence[str]], Awaitable[Estimates]]
+
+# Steps grow to about this time, so that progress is shown and little is lost by an interruption.
+_STEP_S = 2.0
+_FIRST_STEP = 8
+_LONGEST_STEP = 256
+_UNREACHED = "the analysis of this call did not end in time"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`done` of `total` calls are evaluated after `elapsed_s`; `left_s` is expected to be left."""
+
+    done: int
+    total: int
+    elapsed_s: float
+    left_s: float | None
+
+
+@dataclass(frozen=True)
+class Start:
+    """The call of the kernel from which a search starts, and the kernel's own configurations."""
+
+    facts: KernelFacts
+    configurations: Configurations | None
+
+
+class NotAnalysedError(SubjectError):
+    """The kernel cannot be analysed with the call from which its search would start."""
+
+    def __init__(self, problems: Sequence[Problem], message: str) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+
+
+async def start_of(subject: Subject, analyse: Analyse) -> Start:
+    """The first call of `subject` that an analysis would have, with its own configurations.
+
+    Raises:
+        NotAnalysedError: there is none.
+    """
+    result = await analyse(subject.request)
+    if not result.kernels:
+        needs = ", ".join(name for one in result.needs for name in one.names)
+        reasons = [one.message for one in result.problems]
+        reason = f"it needs {needs}; --call gives them" if needs else "; ".join(reasons[:1])
+        raise NotAnalysedError(result.problems, f"{subject.kernel.name}: {reason or 'no kernel'}")
+    facts = result.kernels[0]
+    own = next((one for one in result.configurations if one.call == facts.call), None)
+    return Start(facts, own)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The configurations of a search with their calls, and their `origin` as in `Ranking`."""
+
+    call: str
+    calls: tuple[tuple[Arguments, str], ...]
+    origin: str
+
+
+def plan_search(subject: Subject, start: Start, axes: Sequence[Axis]) -> Plan:
+    """The configurations to rank: those of `axes`, with the kernel's own for other parameters.
+
+    Raises:
+        SubjectError, SpaceError: there are none, or a configuration does not fit the kernel.
+    """
+    own = start.configurations.arguments if start.configurations else ()
+    configurations = product(axes, own) if axes else distinct(own)
+    if not configurations:
+        raise SubjectError(
+            f"{subject.kernel.name} has no configurations of its own (@tilelang.autotune); "
+            "--space block_M=64,128 gives some"
+        )
+    call = start.facts.call
+    try:
+        calls = tuple((one, with_arguments(call, subject.kernel, one)) for one in configurations)
+    except CallError as error:
+        raise SubjectError(str(error)) from error
+    return Plan(call, calls, "space" if axes else "autotune")
+
+
+async def rank(
+    plan: Plan,
+    subject: Subject,
+    start: Start,
+    devices: Sequence[Device],
+    estimate: EstimateCalls,
+    jobs: int = 1,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> tuple[Ranking, ...]:
+    """The ranking of a plan on each of `devices`; `jobs` steps are estimated at a time."""
+    began_s = time.monotonic()
+    calls = list(dict.fromkeys(call for _, call in plan.calls))
+    found = await _estimate_all(calls, estimate, jobs, on_progress)
+    duration_s = time.monotonic() - began_s
+    unreached = (Estimate(reason=_UNREACHED),) * len(devices)
+    return tuple(
+        Ranking(
+            kernel=subject.kernel.name,
+            call=plan.call,
+            device=device,
+            configurations=in_order(
+                [
+                    (arguments, call, found.get(call, unreached)[position])
+                    for arguments, call in plan.calls
+                ]
+            ),
+            duration_s=duration_s,
+            origin=plan.origin,
+            assumed=start.facts.assumed_arguments,
+            left_out=start.configurations.left_out if start.configurations else 0,
+        )
+        for position, device in enumerate(devices)
+    )
+
+
+async def _estimate_all(
+    calls: Sequence[str],
+    estimate: EstimateCalls,
+    jobs: int,
+    on_progress: Callable[[Progress], None] | None,
+) -> Estimates:
+    """The estimates of all calls; a step that does not end in time is done again call by call."""
+    found: Estimates = {}
+    pending = list(reversed(calls))
+    began_s = time.monotonic()
+    done = 0
+    pace_s: float | None = None
+
+    def tell() -> None:
+        if on_progress is not None:
+            elapsed_s = time.monotonic() - began_s
+            left_s = elapsed_s / done * (len(calls) - done) if done else None
+            on_progress(Progress(done, len(calls), elapsed_s, left_s))
+
+    async def work() -> None:
+        nonlocal done, pace_s
+        while pending:
+            fair = -(-len(pending) // jobs)
+            size = _FIRST_STEP if pace_s is None else int(_STEP_S / pace_s)
+            size = max(1, min(size, _LONGEST_STEP, fair))
+            step = [pending.pop() for _ in range(min(size, len(pending)))]
+            step_began_s = time.monotonic()
+            result = await estimate(step)
+            pace_s = (time.monotonic() - step_began_s) / len(step)
+            found.update(result)
+            missing = [call for call in step if call not in result]
+            if len(missing) < len(step) or len(step) > 1:
+                # The first of them is what took the time, or ended the process.
+                pending.extend(reversed(missing[1:]))
+                if missing:
+                    found.update(await estimate(missing[:1]))
+            done = len(calls) - len(pending)
+            tell()
+
+    tell()
+    await asyncio.gather(*(work() for _ in range(jobs)))
+    return found
