@@ -8,9 +8,19 @@ from tirlens.version import __version__
 
 if TYPE_CHECKING:
     from tirlens.api import AnalysisResult, Analyzer, UnboundSizesError
+    from tirlens.client import Client
     from tirlens.sections import section
+    from tirlens.tools.errors import ToolError
 
-__all__ = ["AnalysisResult", "Analyzer", "UnboundSizesError", "__version__", "section"]
+__all__ = [
+    "AnalysisResult",
+    "Analyzer",
+    "Client",
+    "ToolError",
+    "UnboundSizesError",
+    "__version__",
+    "section",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,6 +29,14 @@ def __getattr__(name: str) -> Any:
         from tirlens import api
 
         return getattr(api, name)
+    if name == "Client":
+        from tirlens.client import Client
+
+        return Client
+    if name == "ToolError":
+        from tirlens.tools.errors import ToolError
+
+        return ToolError
     if name == "section":
         from tirlens.sections import section
 

@@ -72,7 +72,10 @@ def test_files_outside_are_refused(folder: Path, outside: Path, tool: str, name:
 
 
 #: What a tool needs beside a file.
-REQUIRED: Mapping[str, Mapping[str, Any]] = {"explain": {"line": 1}}
+REQUIRED: Mapping[str, Mapping[str, Any]] = {
+    "explain": {"line": 1},
+    "compare": {"devices": ["h100", "a100"]},
+}
 
 WRONG: list[tuple[str, dict[str, Any], str, str]] = [
     # tool, arguments, kind of the error, what its message has
@@ -100,13 +103,20 @@ WRONG: list[tuple[str, dict[str, Any], str, str]] = [
     ("estimate", {"file": "scale.py", "bindings": {"M M": 1}}, "argument", "whole numbers"),
     ("estimate", {"file": "scale.py", "bindings": ["M"]}, "argument", "whole numbers"),
     ("estimate", {"file": "scale.py", "tier": "measured"}, "argument", "source, lowered, compiled"),
-    ("estimate", {"file": "scale.py", "device": "h1000"}, "no-device", "did you mean"),
+    ("estimate", {"file": "scale.py", "device": "h1000"}, "no-device", "Did you mean"),
     ("estimate", {"file": "scale.py", "device": "/etc/passwd"}, "not-allowed", "device"),
     ("estimate", {"file": "scale.py", "device": "linked/secret.toml"}, "not-allowed", "device"),
     ("estimate", {"file": "scale.py", "text": CANARY}, "read-only", "--write"),
     ("explain", {"file": "scale.py"}, "argument", "line is missing"),
     ("explain", {"file": "scale.py", "line": 0}, "argument", "whole number from 1"),
     ("explain", {"file": "scale.py", "line": "6"}, "argument", "whole number from 1"),
+    ("estimate", {"file": "scale.py", "apply": ["x"] * 65}, "argument", "at most 64"),
+    ("estimate", {"file": "scale.py", "apply": [1]}, "argument", "a list"),
+    ("advise", {"file": "scale.py", "apply": ["x:1"], "write": True}, "read-only", "--write"),
+    ("compare", {"file": "scale.py"}, "argument", "one of the three"),
+    ("compare", {"file": "scale.py", "devices": ["h100"]}, "argument", "two or more"),
+    ("compare", {"file": "scale.py", "devices": ["h100", "../x.toml"]}, "not-allowed", "device"),
+    ("compare", {"file": "scale.py", "calls": ["f(1)", "f(g(1))"]}, "argument", "call"),
     ("devices", {"match": "none such"}, "no-device", "Send no match"),
     ("devices", {"id": "../outside/secret.toml"}, "not-allowed", "id"),
     ("rm", {}, "no-tool", "estimate"),

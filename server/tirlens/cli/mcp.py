@@ -22,7 +22,11 @@ def execute(arguments: argparse.Namespace) -> int:
         folders = AllowedFolders(arguments.allow)
     except ValueError as error:
         raise UsageError(f"--allow: {error}") from error
-    bench = Workbench(folders, writes=arguments.write, python=arguments.python)
+    bench = Workbench(folders, writes=arguments.may_write, python=arguments.python)
+    if arguments.json_lines:
+        from tirlens.tools import json_lines
+
+        return json_lines.serve(bench)
     try:
         from tirlens.tools import mcp_server
     except ModuleNotFoundError as error:

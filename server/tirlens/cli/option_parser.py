@@ -346,8 +346,15 @@ def _mcp(commands: Commands) -> None:
         help="read and execute files of this folder and below; may be repeated. Without it none is",
     )
     parser.add_argument(
+        "--json-lines",
+        action="store_true",
+        help='requests and answers as lines of JSON in place of MCP: {"tool": NAME, "arguments": '
+        "{...}}. Needs no SDK",
+    )
+    parser.add_argument(
         "--write",
         action="store_true",
+        dest="may_write",
         help="let the agent write advised edits to files, and have texts of its own executed",
     )
     parser.add_argument("--python", metavar="INTERPRETER", help="the Python that has the framework")

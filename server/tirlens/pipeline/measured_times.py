@@ -48,10 +48,10 @@ class MeasuredFiles:
         """
         return self._committed.of(path, self.times_of(path), is_awaited)
 
-    def times_of(self, path: Path) -> tuple[StoredTime, ...]:
-        """The entries of the kernels of the file `path`; reads files."""
+    def times_of(self, path: Path, root: Path | None = None) -> tuple[StoredTime, ...]:
+        """The entries of the kernels of the file `path`; reads files of folders up to `root`."""
         found: list[StoredTime] = []
-        for stored in stored_files_above(path):
+        for stored in stored_files_above(path, root):
             relative = Path(os.path.relpath(path.resolve(), stored.parent.resolve())).as_posix()
             found += [entry for entry in self._entries(stored) if entry.file == relative]
         return tuple(found)

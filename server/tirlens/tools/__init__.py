@@ -6,7 +6,7 @@ to call the same functions.
 
 from tirlens.tools.errors import ToolError
 from tirlens.tools.folders import AllowedFolders
-from tirlens.tools.table import TOOLS, call_tool
+from tirlens.tools.table import TOOLS, answer_tool, call_tool
 from tirlens.tools.workbench import Workbench
 
-__all__ = ["TOOLS", "AllowedFolders", "ToolError", "Workbench", "call_tool"]
+__all__ = ["TOOLS", "AllowedFolders", "ToolError", "Workbench", "answer_tool", "call_tool"]

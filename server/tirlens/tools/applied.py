@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from tirlens import pipeline
 from tirlens.model.report import Advice, KernelReport
@@ -17,6 +17,7 @@ from tirlens.tools.errors import ToolError
 from tirlens.tools.subject import Subject
 from tirlens.tools.workbench import Analysed, Workbench
 
+S = TypeVar("S", bound=Subject)
 _MOST_OUTCOMES = 1000
 
 
@@ -31,19 +32,40 @@ class Item:
 
 async def analyse_applied(bench: Workbench, subject: Subject) -> Analysed:
     """The analysis of a file with the edits that the request applies; as it is without any."""
-    if not subject.apply:
-        return await bench.analyse(subject)
-    before = await analyse_with_advice(bench, replace(subject, apply=None))
-    text = apply_edits(before.text, edits_of(before.report, subject.apply))
-    return await bench.analyse(replace(subject, apply=None, text=None), text=text)
+    text = await text_with_edits(bench, subject)
+    return await bench.analyse(without_edits(subject), text=text)
 
 
-async def analyse_with_advice(bench: Workbench, subject: Subject) -> Analysed:
-    """The analysis of a file with advice, the edits of which were tried.
+async def text_with_edits(bench: Workbench, subject: Subject) -> str | None:
+    """The text of a file with the edits of a request; None where it applies none.
+
+    Each is an edit of the advice on the text with those before it.
+
+    Raises
+    ------
+    ToolError
+        The advice has no such edit.
+    """
+    text: str | None = None
+    for name in subject.apply or ():
+        analysed = await analyse_with_advice(bench, without_edits(subject), text)
+        text = with_edit(analysed.text, _edit_of(analysed.report, name))
+    return text
+
+
+def without_edits(subject: S) -> S:
+    """The request about the text without edits."""
+    return replace(subject, apply=None)
+
+
+async def analyse_with_advice(
+    bench: Workbench, subject: Subject, text: str | None = None
+) -> Analysed:
+    """The analysis of a file, or of a `text` of it, with advice whose edits were tried.
 
     An edit that the framework rejects, or that saves nothing, is dropped.
     """
-    analysed = await bench.analyse(subject, advice=True)
+    analysed = await bench.analyse(subject, advice=True, text=text)
     report = analysed.report
     for trial in await asyncio.to_thread(pipeline.trials, report, bench.outcomes):
         bench.outcomes[trial.key] = await _outcome(bench, analysed, trial)
@@ -76,51 +98,19 @@ def items_of(report: FileReport) -> Iterator[Item]:
         yield Item(f"{name}{number}", kernel, advice)
 
 
-def edits_of(report: FileReport, names: Sequence[str]) -> list[Replacement]:
-    """The edits of these ids.
-
-    Raises
-    ------
-    ToolError
-        The advice has no such edit.
-    """
+def _edit_of(report: FileReport, name: str) -> Replacement:
     offered = {
         item.id: item.advice.offered_edit
         for item in items_of(report)
         if item.advice.offered_edit is not None
     }
-    found: list[Replacement] = []
-    for name in dict.fromkeys(names):
-        edit = offered.get(name)
-        if edit is None:
-            known = ", ".join(offered) or "none"
-            raise ToolError(
-                "no-edit",
-                f"The advice for this file has no edit {name!r:.100}. Edits: {known}. Call advise "
-                "for the ids of the present text.",
-                {"apply": [next(iter(offered))]} if offered else {},
-            )
-        found.append(edit)
+    found = offered.get(name)
+    if found is None:
+        known = ", ".join(offered) or "none"
+        raise ToolError(
+            "no-edit",
+            f"The advice on this text has no edit {name!r:.100}. Edits: {known}. Call advise for "
+            "the ids; each of several is of the text with those before it.",
+            {"apply": [next(iter(offered))]} if offered else {},
+        )
     return found
-
-
-def apply_edits(text: str, edits: Sequence[Replacement]) -> str:
-    """`text` with `edits`, the last in the text first, so that the others keep their places.
-
-    Raises
-    ------
-    ToolError
-        Two of them change the same place.
-    """
-    ordered = sorted(edits, key=lambda one: (one.span.line, one.span.column))
-    for before, after in itertools.pairwise(ordered):
-        end = (before.span.end_line, before.span.end_column)
-        if end > (after.span.line, after.span.column):
-            raise ToolError(
-                "no-edit",
-                f"The edits {before.title!r} and {after.title!r} change the same place. Apply one, "
-                "and call advise again.",
-            )
-    for edit in reversed(ordered):
-        text = with_edit(text, edit)
-    return text

@@ -1,9 +1,8 @@
 """The confidence of a predicted time, and what lowers it.
 
 The band of a time is the interval that contains four of five measured times
-(`tirlens.model.reporting.time_band`), from ``time / f`` to ``time * f``. The confidence is
-``1 / f``: 1 for a time that is known, 0.5 where the measured time may be half or twice the
-predicted one.
+(`tirlens.model.reporting.time_band`). Where its ends are a factor of ``f * f`` apart, the
+confidence is ``1 / f``: 1 for a time that is known, 0.5 for one that may be half or twice as long.
 """
 
 from __future__ import annotations

@@ -44,7 +44,9 @@ class Subject(FileSubject):
         "lowered",
     )
     apply: tuple[str, ...] | None = argument(
-        "Ids of edits that advise gave: evaluate the file with them. Nothing is written", None
+        "Ids of edits of advise, each of the text with those before it: evaluate the file with "
+        "them. Nothing is written",
+        None,
     )
     text: str | None = argument(
         "Text in place of that of the file. Needs the server's option --write",

@@ -7,12 +7,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from tirlens.tools.advise import Advise, advise
 from tirlens.tools.answers import as_json
 from tirlens.tools.arguments import read_request, schema_of
+from tirlens.tools.compare import Compare, compare
 from tirlens.tools.devices import Devices, devices
 from tirlens.tools.errors import ToolError
 from tirlens.tools.estimate import Estimate, estimate
 from tirlens.tools.explain import Explain, explain
+from tirlens.tools.measured import Measured, measured_times
 from tirlens.tools.workbench import Workbench
 
 R = TypeVar("R")
@@ -67,6 +70,27 @@ _ALL: tuple[Tool[Any], ...] = (
         explain,
     ),
     Tool(
+        "advise",
+        "What to change, with the predicted saving. Items with an edit were tried: the framework "
+        "accepts it and the model finds it faster. Pass their ids as apply to go on from there.",
+        Advise,
+        advise,
+        writes=True,
+    ),
+    Tool(
+        "compare",
+        "One kernel on several devices, with several calls, or with and without edits: the "
+        "fastest first, and whether it differs by more than the error of the model.",
+        Compare,
+        compare,
+    ),
+    Tool(
+        "measured",
+        "Measured times of the kernels of a file, as stored beside it, with the prediction.",
+        Measured,
+        measured_times,
+    ),
+    Tool(
         "devices",
         "Devices that kernels can be estimated for; with id the rates and limits of one.",
         Devices,
@@ -76,8 +100,8 @@ _ALL: tuple[Tool[Any], ...] = (
 TOOLS: Mapping[str, Tool[Any]] = {tool.name: tool for tool in _ALL}
 
 
-async def call_tool(bench: Workbench, name: str, arguments: object) -> dict[str, Any]:
-    """The answer of a tool as values of JSON.
+async def answer_tool(bench: Workbench, name: str, arguments: object) -> Any:
+    """The answer of a tool, a dataclass.
 
     Raises
     ------
@@ -91,7 +115,7 @@ async def call_tool(bench: Workbench, name: str, arguments: object) -> dict[str,
         )
     request = read_request(tool.request, {} if arguments is None else arguments)
     try:
-        return as_json(await tool.answer(bench, request))
+        return await tool.answer(bench, request)
     except ToolError:
         raise
     except Exception as error:
@@ -99,3 +123,8 @@ async def call_tool(bench: Workbench, name: str, arguments: object) -> dict[str,
         logger.exception("The tool %s failed", name)
         message = f"Internal error: {type(error).__name__}: {error}. Please report it."
         raise ToolError("internal", message) from error
+
+
+async def call_tool(bench: Workbench, name: str, arguments: object) -> dict[str, Any]:
+    """The answer of a tool as values of JSON; raises as `answer_tool` does."""
+    return as_json(await answer_tool(bench, name, arguments))

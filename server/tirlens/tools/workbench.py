@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 
 from tirlens import pipeline, source
 from tirlens.file_reader import read_text
-from tirlens.hardware import Device, DeviceError, load
+from tirlens.hardware import DEFAULT_DEVICE, Device, DeviceError, catalogue, load
 from tirlens.pipeline import FileReport, Options, PartCache, Plan, ReportCache
 from tirlens.settings import DEFAULT_TIMEOUT_S
 from tirlens.source import SourceFile
@@ -123,10 +124,7 @@ class Workbench:
         ToolError
             The request is wrong, or the file has no kernels.
         """
-        place = self.folders.file(subject.file)
-        if subject.call is not None:
-            check_call(subject.call)
-        device = self._device(subject.device)
+        place, device = self.check(subject)
         if text is None:
             text = await self.text_of(place) if subject.text is None else self._own_text(subject)
         reading = await self._read(place, text)
@@ -140,6 +138,19 @@ class Workbench:
             pipeline.file_report, found, result, options, str(place.path), self._reports
         )
         return Analysed(place, text, report, options, environment.interpreter)
+
+    def check(self, subject: Subject) -> tuple[Place, str | None]:
+        """The file and the device of a request; nothing is read of the file.
+
+        Raises
+        ------
+        ToolError
+            The file or a device file is in no allowed folder, or the call is no plain one.
+        """
+        place = self.folders.file(subject.file)
+        if subject.call is not None:
+            check_call(subject.call)
+        return place, self._device(subject.device)
 
     async def ask(self, interpreter: Interpreter, request: Analyze) -> Result:
         """The answer of a warm worker, one request at a time."""
@@ -256,7 +267,15 @@ def find_device(device: str) -> Device:
     try:
         return load(device)
     except DeviceError as error:
-        raise ToolError("no-device", str(error), {"device": "h100-sxm"}) from None
+        if device.endswith(".toml"):
+            raise ToolError("no-device", f"{error!s:.500}") from None
+        near = difflib.get_close_matches(device[:80].lower(), catalogue(), 4, 0.5)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise ToolError(
+            "no-device",
+            f"{device!r:.100} is no device.{hint} The tool devices has the ids.",
+            {"device": near[0] if near else DEFAULT_DEVICE},
+        ) from None
 
 
 def _options(

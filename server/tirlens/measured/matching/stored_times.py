@@ -88,9 +88,9 @@ def stored_path(path: Path) -> Path:
     return next(stored_files_above(path), (root_of(path) or path.absolute().parent) / FILE_NAME)
 
 
-def stored_files_above(path: Path) -> Iterator[Path]:
-    """The files of times in the folders from that of `path` to that of its repository."""
-    root = root_of(path)
+def stored_files_above(path: Path, root: Path | None = None) -> Iterator[Path]:
+    """The files of times in the folders from that of `path` to `root`: that of its repository."""
+    root = root or root_of(path)
     for folder in path.absolute().parents:
         if (folder / FILE_NAME).is_file():
             yield folder / FILE_NAME

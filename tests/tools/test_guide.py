@@ -1,0 +1,107 @@
+"""The loop of the guide for writers of agents, as it is written there: it optimises a kernel."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+import tirlens
+from support.agents import agent
+
+pytestmark = pytest.mark.slow
+
+PAGE = Path(__file__).parents[2] / "server/docs/agents.md"
+GEMM = "gemm_tilelang.py"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, examples: Path) -> Path:
+    shutil.copy(examples / GEMM, tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def guide() -> dict[str, Any]:
+    """The names that the first Python block of the guide defines."""
+    block = re.search(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert block is not None
+    names: dict[str, Any] = {}
+    exec(compile(block[1], str(PAGE), "exec"), names)
+    return names
+
+
+def test_the_loop_of_the_guide(
+    folder: Path, guide: dict[str, Any], tilelang_python: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Where the command of this environment is.
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
+    run: Callable[..., Awaitable[list[str]]] = guide["run"]
+    python = ("--python", str(tilelang_python))
+    before = (folder / GEMM).read_text()
+    edits = anyio.run(run, str(folder), GEMM, "matmul", *python)
+    assert edits
+    assert (folder / GEMM).read_text() == before, "nothing is written"
+
+    async def finish() -> tuple[dict[str, Any], ...]:
+        async with agent("--allow", str(folder), "--write", *python) as one:
+            subject = {"file": GEMM, "kernel": "matmul"}
+            assert await guide["optimise"](one.client, GEMM, "matmul") == edits, "the same again"
+            first = await one.ask("estimate", **subject)
+            planned = await one.ask("estimate", **subject, apply=edits)
+            written = await one.ask("advise", **subject, apply=edits, write=True)
+            return first, planned, written, await one.ask("estimate", **subject)
+
+    first, planned, written, after = anyio.run(finish)
+    assert written["written"] == edits
+    assert (folder / GEMM).read_text() != before
+    assert after == planned, "what was predicted of the edits holds for the file with them"
+    assert after["kernels"][0]["time_s"] < 0.9 * first["kernels"][0]["time_s"]
+    assert after["kernels"][0]["flop"] == first["kernels"][0]["flop"]
+
+
+def test_the_client_in_python(folder: Path, tilelang_python: Path) -> None:
+    text = (folder / GEMM).read_text()
+    with tirlens.Client(folder, python=tilelang_python) as client:
+        (kernel,) = client.estimate(GEMM, kernel="matmul", tier="source").kernels
+        assert kernel.time_s is not None
+        assert kernel.time_band_s is not None
+        assert kernel.time_band_s[0] < kernel.time_s < kernel.time_band_s[1]
+        devices = ["h100-sxm", "a100-80-sxm", "h100-sxm"]
+        rows = client.compare(GEMM, kernel="matmul", tier="source", devices=devices).rows
+        assert [row.variant for row in rows] == ["h100-sxm", "a100-80-sxm"]
+        assert rows[0].time_s == kernel.time_s
+        assert rows[1].ratio == pytest.approx(rows[1].time_s / rows[0].time_s)
+        with pytest.raises(tirlens.ToolError, match="--write") as caught:
+            client.estimate(GEMM, text=text)
+        assert caught.value.kind == "read-only"
+    client.close()
+
+
+def test_texts_and_files_with_other_ends_of_lines(folder: Path, tilelang_python: Path) -> None:
+    path = folder / GEMM
+    text = path.read_text()
+    path.write_bytes(text.replace("\n", "\r\n").encode())
+    path.chmod(0o640)
+    with tirlens.Client(folder, python=tilelang_python, write=True) as client:
+        (changed,) = client.estimate(
+            GEMM,
+            kernel="matmul",
+            tier="source",
+            text=text.replace("num_stages=2)", "num_stages=3)", 1),
+        ).kernels
+        (kernel,) = client.estimate(GEMM, kernel="matmul", tier="source").kernels
+        assert changed.time_s != kernel.time_s
+        (item, *_) = (one for one in client.advise(GEMM, kernel="matmul").advice if one.edit)
+        client.advise(GEMM, kernel="matmul", apply=[item.id], write=True)
+    content = path.read_bytes()
+    assert content.count(b"\r\n") == content.count(b"\n") == text.count("\n")
+    assert item.edit is not None
+    assert item.edit.new_text in content.decode().split("\r\n")[item.edit.line - 1]
+    assert path.stat().st_mode & 0o777 == 0o640
