@@ -2,7 +2,8 @@
 
 In ``server/docs`` it writes ``accuracy-scatter.svg`` (predicted over measured time, one panel per
 source), ``accuracy-families.svg`` (the ratio of the two by family), the summary between the marks
-of ``accuracy.md`` and the listing between the marks of ``accuracy-rows.md``.
+of ``accuracy.md`` and the listing between the marks of ``accuracy-rows.md``; in the model, the
+measured kinds of kernels (`measured.kinds`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 
+from measured import kinds  # noqa: E402
 from measured.figures import APART, Figures, figures  # noqa: E402
 from measured.predict import Scored, Scores, scores  # noqa: E402
 from measured.score import as_data, print_tables  # noqa: E402
@@ -38,6 +40,7 @@ SUMMARY = {
 }
 
 DOCS = HERE.parents[1] / "server" / "docs"
+KINDS = HERE.parents[1] / "server/tirlens/model/reporting/measured_kinds.toml"
 
 # Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
 COLOURS = {
@@ -242,6 +245,7 @@ def pages(found: Scores) -> dict[Path, str]:
     return {
         DOCS / "accuracy-scatter.svg": scatter(rows),
         DOCS / "accuracy-families.svg": families(rows),
+        KINDS: kinds.table((*kinds.gpu_rows(found.rows), *kinds.cpu_rows())),
         **{
             DOCS / name: renewed((DOCS / name).read_text(encoding="utf-8"), text)
             for name, text in texts.items()

@@ -84,6 +84,7 @@ class Row:
     band_s: tuple[float, float]
     roofline_s: float
     bound: str
+    bound_class: str
     reason: str
     runs_s: tuple[float, ...] = ()
 
@@ -179,6 +180,7 @@ def rows(device: Device, table: Path) -> list[Row]:
                 band_s=report.time_band_s,
                 roofline_s=report.roofline_time_s or 0.0,
                 bound=report.bound or "",
+                bound_class=report.bound_class or "",
                 reason=report.bound_reason,
                 runs_s=tuple(entry.get("runs_s", ())),
             )

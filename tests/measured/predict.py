@@ -55,6 +55,8 @@ class Scored:
     band_s: tuple[float, float]
     bound: str
     bound_class: str
+    framework: str
+    architecture: str
     known_class: str | None
     flop: int | None
     compulsory_bytes: int | None
@@ -79,6 +81,7 @@ class _Launch:
     band_s: tuple[float, float]
     bound: str
     bound_class: str
+    framework: str
     flop: int | None
     compulsory_bytes: int | None
 
@@ -143,6 +146,8 @@ def _scored(
         band_s=(best.band_s[0] + item.harness_s, best.band_s[1] + item.harness_s),
         bound=best.bound,
         bound_class=best.bound_class,
+        framework=best.framework,
+        architecture=device.arch,
         known_class=baselines.known_class(item, device),
         flop=best.flop,
         compulsory_bytes=best.compulsory_bytes,
@@ -188,6 +193,7 @@ class _Model:
             (low_s, high_s),
             longest.bound or "",
             longest.bound_class or "",
+            longest.framework,
             _total(report.flop for report in reports),
             _total(report.compulsory_bytes for report in reports),
         )

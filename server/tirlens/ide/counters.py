@@ -166,6 +166,21 @@ def _band(report: KernelReport) -> str:
     return f"{band}: {', '.join(parts)}" if parts else band
 
 
+def _confidence(report: KernelReport) -> str:
+    """``87%: tilelang on sm_90 with a compute bound: 83% of the measured times ...``."""
+    if report.confidence is None:
+        return ""
+    return f"{labels.percent(report.confidence)}: {'; '.join(report.confidence_reasons)}"
+
+
+def _registers(report: KernelReport) -> str:
+    """``74 a thread (ptxas)``, or that they are estimated."""
+    if report.registers_per_thread is None:
+        return ""
+    source = "estimated" if report.compiled is None else "ptxas"
+    return f"{report.registers_per_thread} a thread ({source})"
+
+
 def _launch(report: KernelReport) -> str:
     if not report.grid:
         return ""
@@ -215,6 +230,7 @@ _OF_KERNEL: Mapping[str, Callable[[KernelReport], str]] = {
     "time_s": _above,
     "bound": _above,
     "time_band_s": _band,
+    "confidence": _confidence,
     "roofline_time_s": lambda report: _format_known(report.roofline_time_s, labels.seconds),
     "flop": _flop,
     "int_ops": lambda report: _format_nonzero(report.operations.iop, _iop),
@@ -233,9 +249,7 @@ _OF_KERNEL: Mapping[str, Callable[[KernelReport], str]] = {
         labels.operations_unit(report.operations),
     ),
     "grid": _launch,
-    "registers_per_thread": lambda report: _format_known(
-        report.registers_per_thread, "{} a thread (estimated)".format
-    ),
+    "registers_per_thread": _registers,
     "occupancy": _occupancy,
     "waves": _waves,
 }

@@ -26,6 +26,14 @@ def test_the_band_says_what_makes_it_wide() -> None:
     assert "/#band)" not in hovers.kernel(replace(report, time_band_s=None))
 
 
+def test_the_confidence_says_what_it_is_known_from() -> None:
+    report = analyze(gemm(), load("h200"))
+    assert report.confidence is not None
+    (reason,) = report.confidence_reasons
+    assert f"/#confidence) | {report.confidence:.0%}: {reason} |" in hovers.kernel(report)
+    assert "/#confidence)" not in hovers.kernel(replace(report, confidence=None))
+
+
 def test_what_the_text_gives_of_an_assumed_call_is_apart_from_what_is_assumed() -> None:
     known = (
         KnownValue("dim", "512", Span(26, 4, 26, 9)),

@@ -82,6 +82,16 @@ class Timing:
         merge=mean,
         default_factory=dict[str, float],
     )
+    confidence: float | None = figure(
+        "the chance that a measured time is in `time_band_s`, by measured kernels of the same "
+        "architecture, framework and class of bound",
+        merge=mean,
+        unit="fraction",
+        term="confidence",
+    )
+    confidence_reasons: tuple[str, ...] = figure(
+        "what `confidence` is known from, as sentences", merge=of_longest, default=()
+    )
     roofline_time_s: float | None = figure(
         "the time of the same work at the data sheet's rates",
         merge=total,

@@ -27,6 +27,7 @@ from ..tree.timed_kernel import TimedKernel
 from ..tree.timed_node import timed_tree
 from ..workload import Workload
 from . import attribution
+from .confidence import confidence
 from .cpu import report_cpu
 from .gpu import report_gpu
 from .lower_bound import report_lower_bound
@@ -72,7 +73,7 @@ def compose_report(
         # Exactly the sum of the entries.
         time_s = sum(entry.time_s or 0.0 for entry in loops) if by_line else kernel.time.total_s
         shares = _time_shares(kernel, time_s)
-        timing = _timing(modelled, shares)
+        timing = _timing(modelled, shares, identity.framework, device)
         rates = _rates(work, modelled.traffic, launch, leaves, time_s, device)
         launch = _with_tail(launch, shares.tail)
     return KernelReport(
@@ -171,11 +172,16 @@ def _time_shares(kernel: TimedKernel, time_s: float) -> TimeShares:
     )
 
 
-def _timing(modelled: Modelled, shares: TimeShares) -> Timing:
+def _timing(modelled: Modelled, shares: TimeShares, framework: str, device: Device) -> Timing:
     judgement = modelled.judge(shares)
+    trust = None
+    if judgement.band_s is not None:
+        trust = confidence(device.arch, framework, judgement.bound.bound_class)
     return Timing(
         time_s=shares.time_s,
         time_band_s=judgement.band_s,
+        confidence=None if trust is None else trust.value,
+        confidence_reasons=() if trust is None else trust.reasons,
         uncertainty=judgement.uncertainty,
         roofline_time_s=modelled.roofline_time_s,
         bound=judgement.bound.bound,
