@@ -35,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that take minutes come first, and those of quick tests last: no core waits at the end."""
+    """Files that take minutes come first, quick ones last, so that no core waits at the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
 
     def place(item: pytest.Item) -> tuple[bool, bool]:

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from tirlens.toml_reader import read_toml
 
-#: Families as which the share of the wider group weighs: A. Agresti, B. Coull, Approximate is better
-#: than "exact" for interval estimation of binomial proportions, The American Statistician 52 (1998),
-#: add four observations.
+#: The weight of the wider group, in families: A. Agresti, B. Coull, Approximate is better than
+#: "exact" for interval estimation of binomial proportions, The American Statistician 52 (1998), add
+#: four observations.
 WIDER_GROUP_FAMILIES = 4
 
 
@@ -46,7 +46,7 @@ class MeasuredGroup:
 
 @dataclass(frozen=True)
 class MeasuredKinds:
-    """The groups by architecture, framework and class of the bound, and that of unfitted sources."""
+    """Groups by architecture, framework and class of the bound; that of unfitted sources."""
 
     kinds: Mapping[tuple[str, str, str], MeasuredGroup]
     unfitted_sources: MeasuredGroup
