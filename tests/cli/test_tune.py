@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ import pytest
 
 from tirlens.cli import main
 from tirlens.cli.worker_pool import keep_workers
+from tirlens.tuning import Subject
+from tirlens_worker.protocol import Analyze
 
 KERNEL = """
 import itertools
@@ -66,8 +68,14 @@ def warm_worker() -> Iterator[None]:
 
 
 @pytest.fixture
-def tune(tmp_path: Path, tilelang_python: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+def tune(
+    tmp_path: Path,
+    tilelang_python: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Any:
     path = tmp_path / "kernels.py"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def command(configs: str, *options: str, status: int = 0) -> str:
         path.write_text(KERNEL.replace("CONFIGS", configs))
@@ -109,6 +117,30 @@ def test_a_configuration_that_does_not_run_is_refused_with_its_reason(tune: Any)
     }
     assert "262144 bytes of shared memory" in reasons[128, 8]
     assert (64, 8) not in reasons
+
+
+@pytest.mark.slow
+def test_a_search_that_is_repeated_traces_nothing_again(
+    tune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = (*CALL, "--space", "block_M=64,128", "--format", "json")
+    first = json.loads(tune("configurations", *options, "--fresh"))
+    requests: list[int] = []
+    request_for = Subject.request_for
+
+    def noted(self: Subject, calls: Sequence[str]) -> Analyze:
+        requests.append(len(calls))
+        return request_for(self, calls)
+
+    monkeypatch.setattr(Subject, "request_for", noted)
+    tune("configurations", *CALL, "--space", "block_M=64", "--format", "json")
+    found = json.loads(tune("configurations", *options))
+    # One request has no calls: it is the key of the stored estimates.
+    assert sum(requests) == first["evaluated"]
+    requests.clear()
+    again = json.loads(tune("configurations", *options))
+    assert sum(requests) == 0
+    assert again["configurations"] == found["configurations"] == first["configurations"]
 
 
 @pytest.mark.slow

@@ -26,11 +26,12 @@ from tirlens.pipeline.analysis_request import selected_kernels
 
 # The start of a process that has the model takes as long as the reports of about these.
 _KERNELS_WORTH_PROCESSES = 40
-_START_METHOD = "spawn" if sys.platform == "win32" else "forkserver"
 _NO_FUNCTION = (
     "te.compute describes tensors, and te.create_prim_func makes a function of them: "
     "func = te.create_prim_func([A, B, C])"
 )
+START_METHOD = "spawn" if sys.platform == "win32" else "forkserver"
+"""How processes that execute the model are started."""
 MAX_EDITS = 16
 """The edits of advice that one command tries; each takes the trace and lowering of a kernel."""
 
@@ -123,7 +124,7 @@ def reports_of(
     if jobs == 1 or kernels < _KERNELS_WORTH_PROCESSES:
         return [file.report(**changes) for file in traced]
     with ProcessPoolExecutor(
-        jobs, multiprocessing.get_context(_START_METHOD), own_process.hide
+        jobs, multiprocessing.get_context(START_METHOD), own_process.hide
     ) as pool:
         return list(pool.map(_report, traced, [changes] * len(traced)))
 

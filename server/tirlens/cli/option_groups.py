@@ -95,6 +95,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="processes that evaluate (default: as processors and memory allow)",
     )
+    parser.add_argument(
+        "--fresh", action="store_true", help="evaluate again what an earlier search has evaluated"
+    )
     add_output(parser)
 
 

@@ -49,8 +49,8 @@ def execute(arguments: argparse.Namespace) -> int:
             left = "" if progress.left_s is None else f", {labels.seconds(progress.left_s)} left"
             pool.say(f"{progress.done:,}/{progress.total:,} configurations{left}")
 
-        estimate = tuned.estimate(pool, devices)
-        rankings = pool.run(rank(plan, subject, start, devices, estimate, pool.jobs, tell))
+        with tuned.estimate(pool, devices, len(plan.calls), arguments.fresh) as estimate:
+            rankings = pool.run(rank(plan, subject, start, devices, estimate, pool.jobs, tell))
     _write(arguments, rankings)
     return 0 if any(ranking.timed for ranking in rankings) else 1
 

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import multiprocessing
+import os
+from collections.abc import Generator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tirlens import source
+import platformdirs
+
+from tirlens import own_process, source
 from tirlens.cli.command_options import options_of
 from tirlens.cli.errors import UsageError
+from tirlens.cli.file_analysis import START_METHOD
 from tirlens.cli.file_text import read_file
 from tirlens.cli.outcome import print_note
-from tirlens.cli.worker_pool import WorkerPool
+from tirlens.cli.worker_pool import TERMINAL_VARIABLES, WorkerPool
 from tirlens.hardware import Device
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 from tirlens.tuning import (
     Analyse,
-    Estimate,
     EstimateCalls,
+    EstimateStore,
     Subject,
     SubjectError,
-    estimates_of,
+    estimator,
+    store_key,
     subject_of,
 )
 from tirlens.worker_client import Interpreter, find_interpreter
+from tirlens.worker_client.process import worker_environment
 from tirlens_worker.protocol import Analyze, Result
+
+# The start of a process that has the model takes as long as the model takes for about these.
+_CALLS_WORTH_PROCESSES = 300
 
 
 @dataclass(frozen=True)
@@ -44,15 +56,32 @@ class TunedKernel:
 
         return analyse
 
-    def estimate(self, pool: WorkerPool, devices: Sequence[Device]) -> EstimateCalls:
-        """Estimates calls by the workers of `pool` and the model in this process."""
-        analyse, subject = self.analyse(pool), self.subject
+    @contextmanager
+    def estimate(
+        self, pool: WorkerPool, devices: Sequence[Device], calls: int, is_fresh: bool
+    ) -> Generator[EstimateCalls, None, None]:
+        """Estimates calls by the workers of `pool`; the model of many in processes of its own."""
+        variables = worker_environment(os.environ, self.interpreter.variables)
+        known = {name: value for name, value in variables.items() if name not in TERMINAL_VARIABLES}
+        folder = platformdirs.user_cache_path("tirlens") / "tuning"
+        key = store_key(self.subject, devices, self.interpreter.identity, known)
+        store = None if is_fresh else EstimateStore(folder, key)
+        with _executor(calls, pool.jobs) as executor:
+            yield estimator(self.subject, devices, self.analyse(pool), executor, store)
+        if store is not None:
+            store.prune()
 
-        async def estimate(calls: Sequence[str]) -> dict[str, tuple[Estimate, ...]]:
-            result = await analyse(subject.request_for(calls))
-            return estimates_of(calls, result, devices, subject.bindings)
 
-        return estimate
+@contextmanager
+def _executor(calls: int, jobs: int) -> Generator[Executor | None, None, None]:
+    """Processes for the model, where there is enough to do for them."""
+    if jobs == 1 or calls < _CALLS_WORTH_PROCESSES:
+        yield None
+        return
+    with ProcessPoolExecutor(
+        jobs, multiprocessing.get_context(START_METHOD), own_process.hide
+    ) as executor:
+        yield executor
 
 
 def read_kernel(arguments: argparse.Namespace, pool: WorkerPool) -> TunedKernel:

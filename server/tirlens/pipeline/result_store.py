@@ -47,7 +47,7 @@ class ResultStore:
         try:
             data = cast("dict[str, Any]", json.loads(_decompress(path)))
             imports = cast("Mapping[str, str | None]", data["imports"])
-            if any(_digest(name) != digest for name, digest in imports.items()):
+            if any(file_digest(name) != digest for name, digest in imports.items()):
                 return None
             result = codec.from_json(Result, data["result"])
         except (OSError, ValueError, KeyError, TypeError, zlib.error):
@@ -64,7 +64,7 @@ class ResultStore:
         if any(problem.kind in TRANSIENT_PROBLEMS for problem in result.problems):
             return
         data = {
-            "imports": {name: _digest(name) for name in result.files},
+            "imports": {name: file_digest(name) for name in result.files},
             "result": codec.to_json(result),
         }
         payload = zlib.compress(json.dumps(data, separators=(",", ":")).encode())
@@ -139,7 +139,7 @@ def _decompress(path: Path) -> bytes:
     return content
 
 
-def _digest(path: str) -> str | None:
+def file_digest(path: str) -> str | None:
     """The digest of a file's content; None if there is no such file."""
     try:
         return digest_of(Path(path), _MAX_DEPENDENCY_BYTES) if Path(path).is_file() else None

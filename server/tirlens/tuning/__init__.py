@@ -7,12 +7,11 @@ an `Analyze`, or the processes of `jobs`.
 
 from tirlens.tuning.calls import CallError, with_arguments
 from tirlens.tuning.configurations import Arguments, Axis, SpaceError, parse_axis, product
-from tirlens.tuning.evaluation import estimates_of
+from tirlens.tuning.estimator import Analyse, EstimateCalls, estimator
+from tirlens.tuning.evaluation import Estimates, estimates_of
 from tirlens.tuning.json_form import SCHEMA_VERSION, configuration_json, ranking_json
 from tirlens.tuning.ranking import Configuration, Estimate, Ranking, worth_measuring
 from tirlens.tuning.search import (
-    Analyse,
-    EstimateCalls,
     NotAnalysedError,
     Plan,
     Progress,
@@ -21,6 +20,7 @@ from tirlens.tuning.search import (
     rank,
     start_of,
 )
+from tirlens.tuning.store import EstimateStore, store_key
 from tirlens.tuning.subject import Subject, SubjectError, subject_of
 
 __all__ = [
@@ -32,6 +32,8 @@ __all__ = [
     "Configuration",
     "Estimate",
     "EstimateCalls",
+    "EstimateStore",
+    "Estimates",
     "NotAnalysedError",
     "Plan",
     "Progress",
@@ -42,12 +44,14 @@ __all__ = [
     "SubjectError",
     "configuration_json",
     "estimates_of",
+    "estimator",
     "parse_axis",
     "plan_search",
     "product",
     "rank",
     "ranking_json",
     "start_of",
+    "store_key",
     "subject_of",
     "with_arguments",
     "worth_measuring",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from tirlens.hardware import Device
 from tirlens.model import analyze
@@ -11,21 +12,19 @@ from tirlens.tuning.ranking import Estimate
 from tirlens_worker.facts import KernelFacts
 from tirlens_worker.protocol import Result
 
-_NO_RESULT = "the analysis ended before it"
+#: The estimates of calls on each device, by call.
+Estimates: TypeAlias = dict[str, tuple[Estimate, ...]]
 
 
 def estimates_of(
     calls: Sequence[str], result: Result, devices: Sequence[Device], bindings: Mapping[str, int]
-) -> dict[str, tuple[Estimate, ...]]:
-    """The estimates of `calls` on each of `devices`, without those that were not reached.
-
-    Equal facts, but for their calls, are evaluated once.
-    """
+) -> Estimates:
+    """The estimates of `calls` on each of `devices`, without those that were not reached."""
     found: dict[str, list[KernelFacts]] = {}
     for facts in result.kernels:
         found.setdefault(_call_of(facts, calls), []).append(facts)
     failed = {one.call: one.message for one in result.problems if one.call is not None}
-    out: dict[str, tuple[Estimate, ...]] = {}
+    out: Estimates = {}
     for call in calls:
         if call in found:
             out[call] = tuple(_estimate(found[call], device, bindings) for device in devices)

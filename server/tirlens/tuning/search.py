@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from tirlens.hardware import Device
 from tirlens.tuning.calls import CallError, with_arguments
 from tirlens.tuning.configurations import Arguments, Axis, distinct, product
+from tirlens.tuning.estimator import Analyse, EstimateCalls
+from tirlens.tuning.evaluation import Estimates
 from tirlens.tuning.ranking import Estimate, Ranking, in_order
 from tirlens.tuning.subject import Subject, SubjectError
 from tirlens_worker.facts import KernelFacts
-from tirlens_worker.protocol import Analyze, Configurations, Problem, Result
-
-#: Sends a request to a worker under the kernel's interpreter.
-Analyse: TypeAlias = Callable[[Analyze], Awaitable[Result]]
-#: The estimates of calls on each device, by call, without those that were not reached.
-Estimates: TypeAlias = dict[str, tuple[Estimate, ...]]
-#: Estimates calls of a subject.
-EstimateCalls: TypeAlias = Callable[[Sequence[str]], Awaitable[Estimates]]
+from tirlens_worker.protocol import Configurations, Problem
 
 # Steps grow to about this time, so that progress is shown and little is lost by an interruption.
 _STEP_S = 2.0

@@ -1,0 +1,55 @@
+"""Estimates of calls: traced by a worker, evaluated by the model in other threads or processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Executor
+from typing import TypeAlias
+
+from tirlens.hardware import Device
+from tirlens.tuning.evaluation import Estimates, estimates_of
+from tirlens.tuning.store import EstimateStore
+from tirlens.tuning.subject import Subject
+from tirlens_worker.protocol import Analyze, Result
+
+#: Sends a request to a worker under the kernel's interpreter.
+Analyse: TypeAlias = Callable[[Analyze], Awaitable[Result]]
+#: The estimates of calls on each device, by call, without those that were not reached.
+EstimateCalls: TypeAlias = Callable[[Sequence[str]], Awaitable[Estimates]]
+
+
+def estimator(
+    subject: Subject,
+    devices: Sequence[Device],
+    analyse: Analyse,
+    executor: Executor | None = None,
+    store: EstimateStore | None = None,
+) -> EstimateCalls:
+    """Estimates calls of `subject` on `devices`.
+
+    Parameters
+    ----------
+    analyse
+        Answers the requests; several may be in progress at a time.
+    executor
+        Executes the model; a thread of this process by default.
+    store
+        Estimates of earlier searches, to which these are added.
+    """
+
+    async def estimate(calls: Sequence[str]) -> Estimates:
+        known = {} if store is None else store.find(calls)
+        missing = [call for call in calls if call not in known]
+        if not missing:
+            return known
+        result = await analyse(subject.request_for(missing))
+        loop = asyncio.get_running_loop()
+        new = await loop.run_in_executor(
+            executor, estimates_of, missing, result, devices, subject.bindings
+        )
+        if store is not None:
+            store.add(new, result)
+        return {**known, **new}
+
+    return estimate
