@@ -21,6 +21,7 @@ from tirlens.tools.devices import DeviceList
 from tirlens.tools.estimate import Estimates
 from tirlens.tools.explain import Explanation
 from tirlens.tools.measured import MeasuredKernels
+from tirlens.tools.rank import Candidates
 
 T = TypeVar("T")
 
@@ -100,6 +101,10 @@ class Client:
     def advise(self, file: str, **arguments: Any) -> AdviceList:
         """What to change in a file, with edits that were tried."""
         return self.call("advise", file=file, **arguments)
+
+    def rank(self, file: str, **arguments: Any) -> Candidates:
+        """Configurations of a kernel, the one with the least predicted time first."""
+        return self.call("rank", file=file, **arguments)
 
     def compare(self, file: str, **arguments: Any) -> Comparison:
         """The kernels of a file on several devices, with several calls, or with edits."""

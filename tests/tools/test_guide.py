@@ -84,6 +84,34 @@ def test_the_client_in_python(folder: Path, tilelang_python: Path) -> None:
     client.close()
 
 
+def test_configurations_are_ranked(folder: Path, tilelang_python: Path) -> None:
+    space = ["block_M=64,128", "num_stages=1..3"]
+    with tirlens.Client(folder, python=tilelang_python) as client:
+        subject = {"file": GEMM, "kernel": "batched_matmul", "space": space}
+        found = client.rank(**subject)
+        assert [one.rank for one in found.configurations] == list(range(1, 7))
+        times = [one.time_s for one in found.configurations]
+        assert times == sorted(times)
+        pages = [client.rank(**subject, limit=4, offset=at) for at in (0, 4)]
+        assert [one for page in pages for one in page.configurations] == [*found.configurations]
+        best = found.configurations[0]
+        arguments = ", ".join(f"{name}={value}" for name, value in best.arguments.items())
+        call = f"batched_matmul(16, 1000, 1024, 512, {arguments})"
+        (kernel,) = client.estimate(GEMM, call=call, tier="source").kernels
+        assert (kernel.time_s, kernel.time_band_s) == (best.time_s, best.time_band_s)
+        assert found.present.time_s in times
+        for wrong, said in (
+            ("other=1,2", "no parameter other"),
+            ("M=1..9000", "more than the 2,000"),
+        ):
+            with pytest.raises(tirlens.ToolError, match=said):
+                client.rank(GEMM, kernel="batched_matmul", space=[wrong])
+        with pytest.raises(tirlens.ToolError, match="no autotune list") as caught:
+            client.rank(GEMM, kernel="batched_matmul")
+        again = client.rank(GEMM, kernel="batched_matmul", **caught.value.send)
+        assert again.total == 3
+
+
 def test_texts_and_files_with_other_ends_of_lines(folder: Path, tilelang_python: Path) -> None:
     path = folder / GEMM
     text = path.read_text()

@@ -55,6 +55,25 @@ def check_call(text: str, argument: str = "call") -> None:
         raise wrong
 
 
+def check_value(text: str, argument: str) -> None:
+    """Check that `text` is a plain value, as arguments of a call are.
+
+    Raises
+    ------
+    ToolError
+        It is something else.
+    """
+    try:
+        is_plain = len(text) <= _LONGEST and _is_plain(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        is_plain = False
+    if not is_plain:
+        raise ToolError(
+            "argument",
+            f"{argument}: {text!r:.200} is no plain value. Send numbers, texts or names.",
+        )
+
+
 def _is_plain(value: ast.expr) -> bool:
     for node in ast.walk(value):
         if isinstance(node, ast.Attribute):

@@ -25,7 +25,11 @@ _LEAST_SHARE = 0.5
 
 def confidence(report: KernelReport) -> float | None:
     """The confidence of the time of a kernel, from 0 to 1; None without a time."""
-    band_s = report.time_band_s
+    return confidence_of(report.time_band_s)
+
+
+def confidence_of(band_s: tuple[float, float] | None) -> float | None:
+    """The confidence of a time with this band; None without one."""
     if band_s is None or band_s[1] <= 0:
         return None
     return math.sqrt(band_s[0] / band_s[1])

@@ -16,6 +16,7 @@ from tirlens.tools.errors import ToolError
 from tirlens.tools.estimate import Estimate, estimate
 from tirlens.tools.explain import Explain, explain
 from tirlens.tools.measured import Measured, measured_times
+from tirlens.tools.rank import Rank, rank
 from tirlens.tools.workbench import Workbench
 
 R = TypeVar("R")
@@ -76,6 +77,13 @@ _ALL: tuple[Tool[Any], ...] = (
         Advise,
         advise,
         writes=True,
+    ),
+    Tool(
+        "rank",
+        "Configurations of a kernel by predicted time, best first: of its autotune list, or of "
+        "space. worth_measuring of them cannot be told from the best.",
+        Rank,
+        rank,
     ),
     Tool(
         "compare",

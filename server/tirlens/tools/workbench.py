@@ -54,6 +54,17 @@ class Analysed:
     interpreter: Interpreter
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A text that is ready to be analysed, with the calls of its kernels and the options."""
+
+    place: Place
+    text: str
+    source: SourceFile
+    options: Options
+    interpreter: Interpreter
+
+
 class Workbench:
     """What the tools of one client share. All methods run on one event loop.
 
@@ -124,20 +135,27 @@ class Workbench:
         ToolError
             The request is wrong, or the file has no kernels.
         """
+        prepared = await self.prepare(subject, advice=advice, text=text)
+        place, options = prepared.place, prepared.options
+        result = await self._result(prepared)
+        report = await asyncio.to_thread(
+            pipeline.file_report, prepared.source, result, options, str(place.path), self._reports
+        )
+        return Analysed(place, prepared.text, report, options, prepared.interpreter)
+
+    async def prepare(
+        self, subject: Subject, *, advice: bool = False, text: str | None = None
+    ) -> Prepared:
+        """Read the file of a request and what surrounds it; parameters and errors of `analyse`."""
         place, device = self.check(subject)
         if text is None:
             text = await self.text_of(place) if subject.text is None else self._own_text(subject)
-        reading = await self._read(place, text)
-        environment = await asyncio.to_thread(find_environment, place, reading, self._python)
+        found = await self._read(place, text)
+        environment = await asyncio.to_thread(find_environment, place, found, self._python)
         options = _options(subject, device, environment, advice)
-        found = reading
         if subject.call is None:
-            found = await self._others.with_calls(place, reading)
-        result = await self._result(place, text, found, options, environment)
-        report = await asyncio.to_thread(
-            pipeline.file_report, found, result, options, str(place.path), self._reports
-        )
-        return Analysed(place, text, report, options, environment.interpreter)
+            found = await self._others.with_calls(place, found)
+        return Prepared(place, text, found, options, environment.interpreter)
 
     def check(self, subject: Subject) -> tuple[Place, str | None]:
         """The file and the device of a request; nothing is read of the file.
@@ -190,17 +208,11 @@ class Workbench:
         self._readings.move_to_end(key)
         return found
 
-    async def _result(
-        self,
-        place: Place,
-        text: str,
-        found: SourceFile,
-        options: Options,
-        environment: Environment,
-    ) -> Result:
-        """What the worker finds for a text, in all tiers that `options` ask for."""
-        path, interpreter = str(place.path), environment.interpreter
-        whole = pipeline.analysis_request(1, path, text, found, options)
+    async def _result(self, prepared: Prepared) -> Result:
+        """What the worker finds for a text, in all tiers that its options ask for."""
+        path, interpreter = str(prepared.place.path), prepared.interpreter
+        found, options = prepared.source, prepared.options
+        whole = pipeline.analysis_request(1, path, prepared.text, found, options)
         key = f"{interpreter.identity}\0{interpreter.variables}"
         plan = await asyncio.to_thread(
             pipeline.plan_analysis, whole, found, key, self._parts.parts(path)
