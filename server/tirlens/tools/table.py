@@ -81,7 +81,7 @@ _ALL: tuple[Tool[Any], ...] = (
     Tool(
         "rank",
         "Configurations of a kernel by predicted time, best first: of its autotune list, or of "
-        "space. worth_measuring of them cannot be told from the best.",
+        "space. Only a measurement distinguishes the first worth_measuring of them.",
         Rank,
         rank,
     ),
