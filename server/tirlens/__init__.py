@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tirlens.version import __version__
 
 if TYPE_CHECKING:
+    from tirlens import tune
     from tirlens.api import AnalysisResult, Analyzer, UnboundSizesError
     from tirlens.client import Client
     from tirlens.sections import section
@@ -20,6 +21,7 @@ __all__ = [
     "UnboundSizesError",
     "__version__",
     "section",
+    "tune",
 ]
 
 
@@ -41,4 +43,8 @@ def __getattr__(name: str) -> Any:
         from tirlens.sections import section
 
         return section
+    if name == "tune":
+        from importlib import import_module
+
+        return import_module("tirlens.tune")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

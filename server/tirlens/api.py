@@ -128,6 +128,7 @@ class Analyzer:
         bindings: Mapping[str, int] | None = None,
         lower: bool = True,
         compile: bool = True,  # noqa: A002 - the name of the option
+        advice: bool = True,
     ) -> AnalysisResult:
         """Estimate what a function costs on a device.
 
@@ -149,6 +150,8 @@ class Analyzer:
             Whether NVIDIA's compiler, where it is at hand (see ``tirlens toolchain``), compiles the
             kernels for the device, which gives registers, spills and arrays in local memory.  Takes
             seconds a kernel the first time.
+        advice
+            Whether the reports have advice, each rule of which is tried with the model.
 
         Returns
         -------
@@ -174,7 +177,7 @@ class Analyzer:
         return AnalysisResult(
             chosen,
             tuple(
-                _report(name, item, chosen, bindings or {}, lower, compile)
+                _report(name, item, chosen, bindings or {}, lower, compile, advice)
                 for name, item in functions
             ),
         )
@@ -187,6 +190,7 @@ def _report(
     bindings: Mapping[str, int],
     lower: bool,
     compile_: bool,
+    advice: bool,
 ) -> KernelReport:
     # Imported late, because it imports a framework.
     from tirlens_worker.frameworks.held_function import extract_held
@@ -197,7 +201,7 @@ def _report(
     if compile_:
         facts = _compile(facts, function, device, path)
     with scanning_new_objects_only():
-        report = evaluate_kernel(facts, device, bindings, advice=True)
+        report = evaluate_kernel(facts, device, bindings, advice)
     if report.needs:
         raise UnboundSizesError(name, report.needs)
     return replace(report, device_source="option", span=replace(report.span, file=path))

@@ -8,7 +8,7 @@ an `Analyze`, or the processes of `jobs`.
 from tirlens.tuning.calls import CallError, with_arguments
 from tirlens.tuning.configurations import Arguments, Axis, SpaceError, parse_axis, product
 from tirlens.tuning.estimator import Analyse, EstimateCalls, estimator
-from tirlens.tuning.evaluation import Estimates, estimates_of
+from tirlens.tuning.evaluation import Estimates, estimate_of, estimates_of
 from tirlens.tuning.json_form import SCHEMA_VERSION, configuration_json, ranking_json
 from tirlens.tuning.ranking import Configuration, Estimate, Ranking, worth_measuring
 from tirlens.tuning.search import (
@@ -43,6 +43,7 @@ __all__ = [
     "Subject",
     "SubjectError",
     "configuration_json",
+    "estimate_of",
     "estimates_of",
     "estimator",
     "parse_axis",

@@ -44,8 +44,11 @@ def _call_of(facts: KernelFacts, calls: Sequence[str]) -> str:
 def _estimate(
     functions: Sequence[KernelFacts], device: Device, bindings: Mapping[str, int]
 ) -> Estimate:
+    return estimate_of([analyze(facts, device, bindings, by_line=False) for facts in functions])
+
+
+def estimate_of(reports: Sequence[KernelReport]) -> Estimate:
     """The estimate of all functions of one call, which run one after another."""
-    reports = [analyze(facts, device, bindings, by_line=False) for facts in functions]
     without = next((one for one in reports if one.time_s is None), None)
     if without is not None:
         return Estimate(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 from tirlens.hardware import Device
 from tirlens.model.report import Occupancy
@@ -81,38 +82,49 @@ class Ranking:
         return tuple(one for one in self.configurations if one.estimate.time_s is not None)
 
 
+class HasEstimate(Protocol):
+    """What has an estimate."""
+
+    @property
+    def estimate(self) -> Estimate:
+        """What is known of it."""
+        ...
+
+
+T = TypeVar("T", bound=HasEstimate)
+
+
+def order_of(estimate: Estimate) -> tuple[bool, bool, float]:
+    """The key by which estimates are sorted: by time, then those without one, then the refused."""
+    return estimate.is_refused, estimate.time_s is None, estimate.time_s or 0.0
+
+
 def in_order(
     found: Sequence[tuple[Arguments, str, Estimate]],
 ) -> tuple[Configuration, ...]:
     """Configurations, calls and estimates as a ranking; equal times keep their order."""
-
-    def key(one: tuple[Arguments, str, Estimate]) -> tuple[bool, bool, float]:
-        estimate = one[2]
-        return estimate.is_refused, estimate.time_s is None, estimate.time_s or 0.0
-
     return tuple(
         Configuration(rank, arguments, call, estimate)
-        for rank, (arguments, call, estimate) in enumerate(sorted(found, key=key), 1)
+        for rank, (arguments, call, estimate) in enumerate(
+            sorted(found, key=lambda one: order_of(one[2])), 1
+        )
     )
 
 
-def worth_measuring(configurations: Sequence[Configuration], most: int) -> list[Configuration]:
-    """The configurations of a ranking among which a measurement has to decide.
+def worth_measuring(ranked: Sequence[T], most: int) -> list[T]:
+    """What of a ranking, the best first, a measurement has to decide between.
 
     Of those with a time, the ones whose band begins before that of the best one ends, at most
     `most`. Those without a time that are not refused are always among them: nothing says that they
     are slower. Where none has a time, that is all that are not refused.
     """
-    timed = [one for one in configurations if one.estimate.time_s is not None]
-    unknown = [
-        one for one in configurations
-        if one.estimate.time_s is None and not one.estimate.is_refused
-    ]  # fmt: skip
+    timed = [one for one in ranked if one.estimate.time_s is not None]
+    unknown = [one for one in ranked if one.estimate.time_s is None and not one.estimate.is_refused]
     return [*overlapping(timed)[:most], *unknown]
 
 
-def overlapping(timed: Sequence[Configuration]) -> list[Configuration]:
-    """The configurations, of several with a time, that the bands do not tell from the best one."""
+def overlapping(timed: Sequence[T]) -> list[T]:
+    """Of several with a time, those whose bands do not tell them from the first, the best one."""
     ends = [one.estimate.time_band_s for one in timed[:1]]
     best = ends[0] if ends else None
     return [

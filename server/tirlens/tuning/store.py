@@ -102,7 +102,7 @@ def _read(path: Path) -> Estimates:
     except (OSError, ValueError):
         return known
     for text in lines:
-        with contextlib.suppress(ValueError, KeyError, TypeError):
+        with contextlib.suppress(ValueError, KeyError, TypeError, cattrs.BaseValidationError):
             line = cast("dict[str, Any]", json.loads(text))
             for name in line["imports"]:
                 digests.setdefault(name, file_digest(name))

@@ -66,12 +66,18 @@ def first_configuration(
     configs: Any, args: Tuple[Any, ...] = (), kwargs: Optional[Mapping[str, Any]] = None
 ) -> Dict[str, Any]:
     """The first of a list of configurations, or of those that a function of the call returns."""
+    configs = without_filter(configs)
     if callable(configs):
         configs = _call(configs, args, kwargs or {})
     _configurations[:] = [dict(config) for config in configs or ()]
     for config in _configurations:
         return {key: value for key, value in config.items() if key != PASS_CONFIGS_KEY}
     return {}
+
+
+def without_filter(configs: Any) -> Any:
+    """The configurations of `tirlens.tune.best` before it filters them."""
+    return configs.candidates if type(configs).__module__ == "tirlens.tune" else configs
 
 
 def _call(configs: Any, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

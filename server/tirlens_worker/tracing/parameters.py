@@ -8,7 +8,7 @@ import os
 from dataclasses import replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from ..program.compilations import first_configuration
+from ..program.compilations import first_configuration, without_filter
 from ..program.document import Definition, Document
 from ..protocol import KernelRequest
 from . import asserted_values, assumed_values, listed_values
@@ -202,7 +202,7 @@ def _parameter(
 
 
 def _tuned_names(value: Any) -> Sequence[str]:
-    configs = getattr(value, "configs", None)
+    configs = without_filter(getattr(value, "configs", None))
     if configs is None or not hasattr(value, "jit_impl"):
         return ()
     if callable(configs):
