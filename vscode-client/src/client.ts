@@ -167,7 +167,8 @@ export class Server implements Disposable {
     });
   }
 
-  private async find(): Promise<Resolved | Unresolved> {
+  /** What starts the server; looks at many folders, and starts Pythons. */
+  async find(): Promise<Resolved | Unresolved> {
     const { path, interpreter } = serverSettings();
     const tried = candidates({
       serverPath: path,

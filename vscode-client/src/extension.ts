@@ -1,4 +1,5 @@
 import { Uri, workspace, type ExtensionContext, type TextDocument } from "vscode";
+import { offerTools } from "./agents";
 import { mentionsFramework, Server } from "./client";
 import { registerCommands } from "./commands";
 import { DevicePicker } from "./devices";
@@ -42,6 +43,7 @@ export function activate(context: ExtensionContext): void {
     generated,
     new Reading(started),
     new EditorRoom(started),
+    ...offerTools(started, context.extensionPath, version),
     ...registerCommands(started, status, reports, generated, devices, samples, version),
     workspace.onDidOpenTextDocument(consider),
     workspace.onDidSaveTextDocument(consider),

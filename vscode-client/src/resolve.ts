@@ -12,6 +12,7 @@ const NAMES = ["python3", "python", "python3.14", "python3.13", "python3.12", "p
 /** Folders that an editor which was started from the desktop often lacks on its PATH. */
 const USUAL_FOLDERS = ["/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"];
 const PROBE_MS = 30_000;
+const SERVE = ["serve", "--stdio"];
 const PROBE = `
 import json, sys
 found = {"python": list(sys.version_info[:2])}
@@ -140,7 +141,7 @@ async function probe(
   }
   if (!python) {
     const version = output.trim().split(/\s+/).at(-1) ?? "";
-    return { command: file, args: ["serve", "--stdio"], version, why, bundled: false };
+    return { command: file, args: SERVE, version, why, bundled: false };
   }
   const found = JSON.parse(output) as { python: [number, number]; tirlens?: string };
   const [major, minor] = found.python;
@@ -150,18 +151,46 @@ async function probe(
   }
   const own = found.tirlens;
   if (own !== undefined && (candidate.chosen === true || isNewer(own, bundled.version))) {
-    const start = ["-m", "tirlens", "serve", "--stdio"];
+    const start = ["-m", "tirlens", ...SERVE];
     return { command: file, args: start, version: own, why, bundled: false };
   }
   // Isolated and without site-packages: no installed package and no `.pth` file has a part in it.
   const isolated = ["-I", "-S", "-X", `pycache_prefix=${bundled.cache}`];
   return {
     command: file,
-    args: [...isolated, bundled.folder, "serve", "--stdio"],
+    args: [...isolated, bundled.folder, ...SERVE],
     version: bundled.version,
     why: `bundled; Python: ${why}`,
     bundled: true,
   };
+}
+
+/**
+ * The command of the tools for agents, which a server's Python runs with the SDK that is installed
+ * there; or what is missing.
+ */
+export async function agentTools(
+  found: Resolved,
+  folders: readonly string[],
+  cwd: string,
+): Promise<{ command: string; args: string[] } | string> {
+  const { command } = found;
+  // An installed SDK is among the site packages.
+  const before = found.args.slice(0, -SERVE.length).filter((option) => option !== "-S");
+  const args = [...before, "mcp", ...folders.flatMap((folder) => ["--allow", folder])];
+  if (before.length > 0) {
+    const isolated = found.bundled ? ["-I"] : [];
+    try {
+      await promisify(execFile)(command, [...isolated, "-c", "import mcp"], {
+        cwd,
+        timeout: PROBE_MS,
+        windowsHide: true,
+      });
+    } catch {
+      return `${command} does not have the MCP SDK. Install it: ${command} -m pip install "mcp>=2.3,<3"`;
+    }
+  }
+  return { command, args };
 }
 
 /** Whether a release is later than another, by the numbers before any suffix. */

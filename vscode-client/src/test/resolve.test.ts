@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { test } from "node:test";
-import { candidates, isNewer, resolve, type Bundled, type Surroundings } from "../resolve";
+import { agentTools, candidates, isNewer, resolve, type Bundled, type Surroundings } from "../resolve";
 
 const BUNDLED: Bundled = { folder: "/extension/bundled", version: "1.2.0", cache: "/storage/pycache" };
 const START_BUNDLED = ["-I", "-S", "-X", "pycache_prefix=/storage/pycache", "/extension/bundled", "serve", "--stdio"];
@@ -128,4 +128,26 @@ test("versions are compared by their numbers", () => {
   assert.ok(!isNewer("1.0", "1.0.0"));
   assert.ok(isNewer("1.0.1.dev3", "1.0"));
   assert.ok(!isNewer("", "0.1"));
+});
+
+test("the tools for agents run where the SDK is, with the folders that are trusted", async () => {
+  const around = surroundings();
+  const has = program(join(around.home, "bin/python3"), `[ "$2" = -S ] && exit 1; ${python("3.12")}`);
+  const lacks = program(join(around.home, "other/python3"), `case "$*" in *mcp*) exit 1;; esac; ${python("3.12")}`);
+  const start = async (file: string): Promise<ReturnType<typeof agentTools>> => {
+    const found = await resolve([{ kind: "python", file, why: "PATH" }], around.home, BUNDLED);
+    assert.ok("command" in found);
+    return agentTools(found, ["/one", "/other folder"], around.home);
+  };
+  const args = ["-I", "-X", "pycache_prefix=/storage/pycache", "/extension/bundled", "mcp"];
+  const allow = ["--allow", "/one", "--allow", "/other folder"];
+  assert.deepEqual(await start(has), { command: has, args: [...args, ...allow] });
+  const missing = await start(lacks);
+  assert.ok(typeof missing === "string");
+  assert.match(missing, /does not have the MCP SDK/);
+  const own = { command: "/bin/tirlens", args: ["serve", "--stdio"], version: "1", why: "", bundled: false };
+  assert.deepEqual(await agentTools(own, ["/one"], around.home), {
+    command: "/bin/tirlens",
+    args: ["mcp", "--allow", "/one"],
+  });
 });
