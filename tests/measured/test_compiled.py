@@ -39,7 +39,7 @@ def test_a_listing_is_read_without_what_ordinary_values_do_not_reach() -> None:
 def test_the_model_counts_as_the_compiler_does() -> None:
     found = summary(one for kernel in kernels() if (one := compared(kernel)) is not None)
     assert found["kernels"] >= 150 and found["kernels with instructions"] >= 120
-    assert found["blocks right"] >= 0.82
+    assert found["blocks right"] >= 0.84
     assert found["spills right"] >= 0.94
-    assert found["median error of registers"] <= 0.13
+    assert found["median error of registers"] <= 0.115
     assert found["median error of instructions"] <= 0.25

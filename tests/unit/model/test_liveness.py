@@ -38,15 +38,19 @@ def step(reads: tuple[str, ...], writes: str) -> Statement:
     return Store(writes, (), accesses, "block")
 
 
+def loaded(name: str) -> Statement:
+    return Copy(name, (), (Access(name, "write", (0,), (1024,)),), "block")
+
+
 BARRIER = Barrier("T.tvm_storage_sync()", (), (), "block")
 
 
 def test_a_dead_array_gives_its_registers_to_the_next() -> None:
     buffers = tuple(fragment(name, 1024) for name in "abc")
     each = 1024 * 4 / 128
-    chain = (step((), "a"), step(("a",), "b"), step(("b",), "c"), step(("c",), "c"))
+    chain = (loaded("a"), step(("a",), "b"), step(("b",), "c"), step(("c",), "c"))
     assert peak(launched(chain, buffers)) == each
-    both = (step((), "a"), step((), "b"), step(("a", "b"), "c"), step(("c",), "c"))
+    both = (loaded("a"), loaded("b"), step(("a", "b"), "c"), step(("c",), "c"))
     assert peak(launched(both, buffers)) == 2 * each
     # An array that a loop reads, and code before it writes, is live in all iterations.
     loop = Loop("serial", "k", 0, 4, (step(("a",), "b"), step(("b",), "c")))
@@ -113,7 +117,7 @@ def test_elementwise_arrays_are_live_up_to_the_row_sum(trip_count: int, arrays: 
             "k",
             0,
             trip_count,
-            (step((), "o"), step((), "do"), Store("add", (), added, "block")),
+            (loaded("o"), loaded("do"), Store("add", (), added, "block")),
         ),
         Reduce("reduce", (), reduced, "block", dim=1),
         Store("use", (), (Access("sum", "read", (0,), (256,)),), "block"),
@@ -141,4 +145,4 @@ def peak(facts: KernelFacts) -> float:
 
 
 def live(facts: KernelFacts) -> RegisterDemand:
-    return find_register_demand(workload(facts).tree, KernelCounter(facts, {}).counts())
+    return find_register_demand(workload(facts).tree, KernelCounter(facts, {}).counts(), {})

@@ -21,7 +21,7 @@ from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.node import CostNode, Leaf, LoopCost, WhileCost, leaves_of
 from ...tree.table import Table
 from ...tree.trip_counts import mean_trip_count
-from .register_pressure import REGISTER_BYTES, REGISTER_SCOPES
+from .live_ranges import REGISTER_BYTES, REGISTER_SCOPES
 
 SPILL_INSTRUCTION_FACTOR = constant(
     "SPILL_INSTRUCTION_FACTOR",

@@ -17,20 +17,16 @@ In straight-line code of tile statements a thread's elements are independent unt
 a row or an exchange through shared memory.  If registers are short, the compiler finishes some
 elements before it starts others: ``sum(o * do)`` over 256 x 256 elements on 128 threads, with 512
 registers of sums and 512 of halves, takes 194 registers and no stack (ptxas 13.0 for sm_90a,
-`tests/measured/compiled.csv`).
+`tests/measured/compiled.csv`).  What is kept of the arrays at all: `kept_values`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import (
-    Access,
-    Buffer,
     Copy,
     Evaluate,
     Fill,
@@ -38,66 +34,46 @@ from tirlens_worker.facts import (
     Store,
 )
 
-from ...constants import constant
-from ...counting.kernel_counts import AccessCount, BufferCount, Counts
-from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, dtype_bytes
+from ...counting.kernel_counts import Counts
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.node import BranchCost, CostNode, Leaf, LoopCost, WhileCost, leaves_of
 from ...tree.traits import STRAIGHT, every
 from ...tree.trip_counts import mean_trip_count
-
-REGISTER_SCOPES = ("local", "wmma")
-REGISTER_BYTES = constant(
-    "REGISTER_BYTES",
-    4.0,
-    kind="isa",
-    unit="bytes",
-    meaning="Bytes of one register.",
-    source="PTX ISA: 32 bits",
-)
+from .kept_values import kept_values
+from .live_ranges import REGISTER_BYTES, REGISTER_SCOPES, LiveRange, find_live_ranges
 
 _ELEMENTWISE_OPS = (Store, Evaluate, Copy, Fill, Reduce)
 _CONCURRENT_KINDS = GRID_KINDS | CONCURRENT_KINDS
 
-#: An array, or one register of it.
-Unit = tuple[str, int | None]
-
-
-@dataclass
-class _LiveRange:
-    """The live range of an array or register, by statement number in program order.
-
-    `index_variables` has the index variables of each access.
-    """
-
-    first: int
-    last: int
-    is_read_first: bool
-    bytes: float
-    index_variables: list[tuple[int, frozenset[str]]] = field(
-        default_factory=list[tuple[int, frozenset[str]]]
-    )
-
-    def is_local_to_iteration(self, low: int, high: int, variable: str | None) -> bool:
-        """Whether each iteration of a loop accesses a part of its own, by the loop variable."""
-        inside = [names for number, names in self.index_variables if low <= number <= high]
-        return bool(inside) and all(variable in names for names in inside)
-
 
 @dataclass(frozen=True)
 class RegisterDemand:
-    """Register bytes of a thread: the peak with all arrays, and the part that cannot be reduced.
+    """Register bytes of a thread.
 
-    The difference can be computed element by element if registers are short.
+    Attributes
+    ----------
+    peak_bytes
+        The most that the values which the compiler keeps take at one time.
+    required_bytes
+        What it cannot reduce if registers are short: the rest can be computed element by element.
+    loading_bytes
+        The most that these values and loads that wait for their data take together.
     """
 
     peak_bytes: float
     required_bytes: float
+    loading_bytes: float
 
 
-def find_register_demand(costs: Sequence[CostNode], counts: Counts) -> RegisterDemand:
-    """The register demand of one thread's arrays."""
+def find_register_demand(
+    costs: Sequence[CostNode], counts: Counts, load_registers: Mapping[int, float]
+) -> RegisterDemand:
+    """The register demand of one thread's arrays.
+
+    `load_registers` are the registers, by statement number, in which loads wait for their data.
+    """
     leaves = leaves_of(costs)
-    lives = _live_ranges(leaves, counts.buffers)
+    lives = find_live_ranges(leaves, counts.buffers)
     pieces = find_straight_code(costs)
     passing = {name for name, life in lives.items() if _is_local_to_piece(life, pieces)}
     held = {number for number, leaf in enumerate(leaves) if _is_scheduling_boundary(leaf)}
@@ -108,18 +84,25 @@ def find_register_demand(costs: Sequence[CostNode], counts: Counts) -> RegisterD
             if not life.is_local_to_iteration(low, high, variable):
                 _extend_over_loop(life, low, high)
     staying = [life for name, life in lives.items() if name not in passing]
+    kept = kept_values(lives, passing, leaves)
+    loading = [
+        LiveRange(number, number, False, registers * REGISTER_BYTES)
+        for number, registers in load_registers.items()
+    ]
     return RegisterDemand(
-        _peak_bytes(lives.values(), held, len(leaves)), _peak_bytes(staying, held, len(leaves))
+        _peak_bytes(kept, held, len(leaves)),
+        _peak_bytes(staying, held, len(leaves)),
+        _peak_bytes([*kept, *loading], held, len(leaves)),
     )
 
 
-def _is_local_to_piece(life: _LiveRange, pieces: Sequence[range]) -> bool:
+def _is_local_to_piece(life: LiveRange, pieces: Sequence[range]) -> bool:
     """Whether an array is live in one piece of straight-line code alone, and written first."""
     inside = any(life.first in piece and life.last in piece for piece in pieces)
     return inside and not life.is_read_first and life.last > life.first
 
 
-def _peak_bytes(lives: Iterable[_LiveRange], held: set[int], number_of_leaves: int) -> float:
+def _peak_bytes(lives: Iterable[LiveRange], held: set[int], number_of_leaves: int) -> float:
     steps = [0.0] * (number_of_leaves + 1)
     for life in lives:
         steps[life.first] += life.bytes
@@ -135,92 +118,6 @@ def _peak_bytes(lives: Iterable[_LiveRange], held: set[int], number_of_leaves: i
 def _is_scheduling_boundary(leaf: Leaf) -> bool:
     """Whether the compiler cannot move register computations across a statement."""
     return bool(leaf.read_bytes) or leaf.source.per != "thread" or not every(leaf, STRAIGHT)
-
-
-def _live_ranges(
-    leaves: Sequence[Leaf], buffers: Mapping[str, BufferCount]
-) -> dict[Unit, _LiveRange]:
-    lives: dict[Unit, _LiveRange] = {}
-    used = _register_uses(leaves, buffers)
-    whole = _dynamically_indexed_arrays(use.entry for use in used)
-    for use in used:
-        access, buffer = use.entry.access, use.entry.buffer
-        name = buffer.alias_of or buffer.id
-        # A fragment is distributed over the threads; a local array is private to each.
-        held = use.bytes / use.threads if buffer.scope == "local.fragment" else float(use.bytes)
-        registers: Iterable[int | None] = (None,)
-        names = frozenset[str]().union(*map(free_variables, access.indices))
-        if name not in whole:
-            registers, held = _accessed_registers(access, buffer), REGISTER_BYTES
-        for register in registers:
-            life = lives.get((name, register))
-            if life is None:
-                started = access.mode != "write"
-                life = lives[name, register] = _LiveRange(use.number, use.number, started, held)
-            else:
-                life.last, life.bytes = use.number, max(life.bytes, held)
-            life.index_variables.append((use.number, names))
-    return lives
-
-
-class _RegisterUse(NamedTuple):
-    """An access of statement `number` to a register array of `bytes`."""
-
-    number: int
-    entry: AccessCount
-    threads: int
-    bytes: int
-
-
-def _register_uses(
-    leaves: Sequence[Leaf], buffers: Mapping[str, BufferCount]
-) -> list[_RegisterUse]:
-    """The accesses to register arrays, without scalars, which live only in expressions."""
-    sizes: dict[str, int | None] = {}
-    found: list[_RegisterUse] = []
-    for number, leaf in enumerate(leaves):
-        for entry in leaf.count.accesses:
-            name = entry.buffer.id
-            if name not in sizes:
-                sizes[name] = _register_bytes(entry.buffer, buffers)
-            size = sizes[name]
-            if size is not None:
-                found.append(_RegisterUse(number, entry, leaf.threads, size))
-    return found
-
-
-def _register_bytes(buffer: Buffer, buffers: Mapping[str, BufferCount]) -> int | None:
-    """The size of a register array, or of the array that it views; None for other arrays."""
-    if not buffer.scope.startswith(REGISTER_SCOPES):
-        return None
-    known = buffers.get(buffer.alias_of or buffer.id)
-    if known is None or math.prod(known.shape or (0,)) == 1:
-        return None
-    return known.bytes
-
-
-def _accessed_registers(access: Access, buffer: Buffer) -> range:
-    """The registers of a thread's array that an access touches."""
-    size = dtype_bytes(buffer.dtype)
-    (index,), offset = access.indices, buffer.element_offset
-    assert isinstance(index, int) and isinstance(offset, int)
-    first = (offset + index) * size
-    return range(
-        int(first // REGISTER_BYTES),
-        math.ceil((first + access.lanes * size) / REGISTER_BYTES),
-    )
-
-
-def _dynamically_indexed_arrays(entries: Iterable[AccessCount]) -> set[str]:
-    """The arrays with any access that is not to one element at a constant index."""
-    found: set[str] = set()
-    for entry in entries:
-        access, buffer = entry.access, entry.buffer
-        places = (*access.indices, buffer.element_offset)
-        constant = len(places) == 2 and all(isinstance(context, int) for context in places)
-        if not constant or buffer.scope != "local" or access.extents:
-            found.add(buffer.alias_of or buffer.id)
-    return found
 
 
 def _sequential_loops(costs: Sequence[CostNode]) -> list[tuple[int, int, str | None]]:
@@ -259,7 +156,7 @@ def _rolled_variable(node: CostNode) -> str | None:
     return None if node.source.kind == "unroll" else node.source.var
 
 
-def _extend_over_loop(life: _LiveRange, low: int, high: int) -> None:
+def _extend_over_loop(life: LiveRange, low: int, high: int) -> None:
     inside = low <= life.first <= high or low <= life.last <= high
     across = life.first < low or life.last > high
     if inside and (across or life.is_read_first):
@@ -306,12 +203,26 @@ def _statements(costs: Sequence[CostNode]) -> Iterator[Leaf | None]:
         in_tile = isinstance(cost, BranchCost) and any(
             loop.kind in CONCURRENT_KINDS for loop in cost.context.loops
         )
-        if concurrent or in_tile:
+        if concurrent or in_tile or _is_unrolled(cost):
             yield from _statements(cost.children)
         else:
             yield None
             yield from _statements(cost.children)
             yield None
+
+
+def _is_unrolled(cost: CostNode) -> bool:
+    """Whether a loop is over elements of register arrays, which have no index."""
+    if not isinstance(cost, LoopCost):
+        return False
+    return all(
+        any(
+            entry.buffer.scope.startswith(REGISTER_SCOPES)
+            and any(cost.source.var in free_variables(index) for index in entry.access.indices)
+            for entry in leaf.count.accesses
+        )
+        for leaf in cost.leaves()
+    )
 
 
 def _reads_any(leaf: Leaf, names: set[str]) -> bool:

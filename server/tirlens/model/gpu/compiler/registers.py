@@ -16,11 +16,12 @@ from ...tree.node import CostNode
 from ...tree.route import Route
 from ...tree.table import Table
 from ...tree.traits import PRODUCT, some
+from .live_ranges import REGISTER_BYTES
 from .register_pressure import find_register_demand
 from .temporary_registers import (
     LOAD_REGISTERS,
-    count_loading_registers,
     count_temporaries,
+    loading_registers,
 )
 
 PRODUCT_BASE_REGISTERS = constant(
@@ -137,7 +138,8 @@ def find_registers(
     `threads` are those of the source, without the producer warpgroup that a kernel has if it
     `is_specialised`.
     """
-    demand = find_register_demand(tree, counts)
+    loads = loading_registers(tree, instructions, routes, LOAD_REGISTERS)
+    demand = find_register_demand(tree, counts, loads)
     families = {route.instruction for route in routes}
     # Warps that wgmma feeds from shared memory, and TMA from other warps, hold no operands.
     holds_operands = not families <= _SHARED_OPERANDS
@@ -149,7 +151,7 @@ def find_registers(
         threads,
         has_products,
         reallocates,
-        count_loading_registers(tree, instructions, LOAD_REGISTERS),
+        math.ceil(demand.loading_bytes / REGISTER_BYTES),
         count_temporaries(tree, instructions),
         holds_operands=holds_operands,
     ).registers_per_thread

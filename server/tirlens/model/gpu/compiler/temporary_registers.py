@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from tirlens_worker.facts import Evaluate, Gemm, Store
+from tirlens_worker.facts import Copy, Evaluate, Gemm, Store
 
 from ...constants import constant
 from ...dtypes import is_float
 from ...tree.compiled import Instructions
 from ...tree.context import dtype_bytes
-from ...tree.node import CostNode, leaves_of
+from ...tree.node import CostNode, Leaf, leaves_of
+from ...tree.route import Route
 from ...tree.table import Table
-from .register_pressure import REGISTER_BYTES, REGISTER_SCOPES
+from .live_ranges import REGISTER_BYTES, REGISTER_SCOPES
 
 VALUES_PER_ELEMENT: Mapping[str, float] = constant(
     "VALUES_PER_ELEMENT",
@@ -79,25 +80,44 @@ def count_temporaries(nodes: Sequence[CostNode], instructions: Table[Instruction
     return math.ceil(most)
 
 
-def count_loading_registers(
-    nodes: Sequence[CostNode], instructions: Table[Instructions], most: int
-) -> int:
-    """Registers of a thread's loads in flight for one tile loop, at most `most`.
+def loading_registers(
+    nodes: Sequence[CostNode], instructions: Table[Instructions], routes: Table[Route], most: int
+) -> dict[int, float]:
+    """The registers in which loads wait for their data, at most `most`, by statement number.
 
-    A half that is loaded alone takes a whole register.
+    These are the loads of one tile loop, and of a copy to shared memory by threads.  The registers
+    of what is only loaded to a register array are the array's.  A half that is loaded alone takes a
+    whole register.
     """
-    bodies: dict[tuple[str, ...], float] = {}
-    for leaf in leaves_of(nodes):
+    bodies: dict[tuple[str, ...], list[int]] = {}
+    found: dict[int, float] = {}
+    for number, leaf in enumerate(leaves_of(nodes)):
         mapping = instructions[leaf].mapping
-        is_elementwise = isinstance(leaf.source, (Evaluate, Store))
-        if not is_elementwise or mapping.is_serial:
+        is_copy = isinstance(leaf.source, Copy) and routes[leaf].copy == "thread"
+        if mapping.is_serial or not (is_copy or isinstance(leaf.source, (Evaluate, Store))):
             continue
         tiles = tuple(loop.var for loop in leaf.context.loops if loop.kind == "parallel")
-        kept = {entry.buffer.scope for entry in leaf.count.accesses if entry.access.mode == "write"}
-        if not tiles or any(scope.startswith(REGISTER_SCOPES) for scope in kept):
+        if not (is_copy or tiles) or _only_loads_registers(leaf):
             continue
-        for entry in leaf.count.accesses:
-            if entry.access.mode == "read" and entry.buffer.scope == "global":
-                size = math.ceil(mapping.vector * dtype_bytes(entry.buffer.dtype) / REGISTER_BYTES)
-                bodies[tiles] = bodies.get(tiles, 0.0) + size * mapping.repeats
-    return math.ceil(min(max(bodies.values(), default=0.0), most))
+        registers = sum(
+            math.ceil(mapping.vector * dtype_bytes(entry.buffer.dtype) / REGISTER_BYTES)
+            for entry in leaf.count.accesses
+            if entry.access.mode == "read" and entry.buffer.scope == "global"
+        )
+        found[number] = registers * mapping.repeats
+        if not is_copy:
+            bodies.setdefault(tiles, []).append(number)
+    for numbers in bodies.values():
+        together = sum(found[number] for number in numbers)
+        found.update(dict.fromkeys(numbers, together))
+    return {number: min(registers, most) for number, registers in found.items() if registers}
+
+
+def _only_loads_registers(leaf: Leaf) -> bool:
+    """Whether a statement stores what it loads from memory to registers, and reads no others."""
+    scopes = {mode: set[bool]() for mode in ("read", "write", "update")}
+    for entry in leaf.count.accesses:
+        scopes.setdefault(entry.access.mode, set()).add(
+            entry.buffer.scope.startswith(REGISTER_SCOPES)
+        )
+    return True in scopes["write"] and True not in scopes["read"]
