@@ -160,7 +160,7 @@ class BlockSchedule:
     def in_step_s(self, blocks: float, per_block_s: float) -> float:
         """What the first wave of `blocks` blocks takes longer where none overlaps another."""
         others_s = max(min(blocks, self.blocks_per_sm) - 1, 0) * per_block_s
-        alone_s = self.block_s + BLOCK_START_S
+        alone_s = max(self.block_s + BLOCK_START_S, per_block_s)
         return alone_s + others_s - max(others_s + per_block_s, alone_s)
 
 
