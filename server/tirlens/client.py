@@ -22,6 +22,7 @@ from tirlens.tools.estimate import Estimates
 from tirlens.tools.explain import Explanation
 from tirlens.tools.measured import MeasuredKernels
 from tirlens.tools.rank import Candidates
+from tirlens.tools.sweep import SweepPoints
 
 T = TypeVar("T")
 
@@ -105,6 +106,10 @@ class Client:
     def rank(self, file: str, **arguments: Any) -> Candidates:
         """Configurations of a kernel, the one with the least predicted time first."""
         return self.call("rank", file=file, **arguments)
+
+    def sweep(self, file: str, axis: str, **arguments: Any) -> SweepPoints:
+        """The time of a kernel over the values of one size or parameter."""
+        return self.call("sweep", file=file, axis=axis, **arguments)
 
     def compare(self, file: str, **arguments: Any) -> Comparison:
         """The kernels of a file on several devices, with several calls, or with edits."""

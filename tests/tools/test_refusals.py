@@ -74,6 +74,7 @@ def test_files_outside_are_refused(folder: Path, outside: Path, tool: str, name:
 #: What a tool needs beside a file.
 REQUIRED: Mapping[str, Mapping[str, Any]] = {
     "explain": {"line": 1},
+    "sweep": {"axis": "M=1..4"},
     "compare": {"devices": ["h100", "a100"]},
 }
 
@@ -127,6 +128,9 @@ WRONG: list[tuple[str, dict[str, Any], str, str]] = [
     ("rank", {"file": "scale.py", "space": [f"M=1..{'9' * 5000}"]}, "argument", "characters"),
     ("rank", {"file": "scale.py", "space": ["M=1..99999999999"]}, "argument", "more than"),
     ("rank", {"file": "empty.py"}, "no-kernels", "it has none"),
+    ("sweep", {"file": "scale.py"}, "argument", "axis is missing"),
+    ("sweep", {"file": "scale.py", "axis": "M=open('x')"}, "argument", "plain value"),
+    ("sweep", {"file": "scale.py", "axis": "M=1..9999"}, "argument", "at most 200"),
     ("devices", {"match": "none such"}, "no-device", "Send no match"),
     ("devices", {"id": "../outside/secret.toml"}, "not-allowed", "id"),
     ("rm", {}, "no-tool", "estimate"),

@@ -39,7 +39,7 @@ def confidence_reasons(report: KernelReport) -> tuple[str, ...]:
     """What makes the time of a kernel uncertain, the most important first."""
     if report.time_band_s is None:
         return ()
-    assumed = [f"assumed: {text}" for text in sizes.assumption_texts(report)]
+    assumed = ["assumed arguments"] if sizes.assumption_texts(report) else []
     parts = sorted(report.uncertainty.items(), key=lambda pair: -pair[1])
     largest = parts[0][1] if parts else 0.0
     named = [_WORDS[name] for name, part in parts if part > 0 and part >= _LEAST_SHARE * largest]

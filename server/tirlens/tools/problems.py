@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from tirlens.ide import labels
 from tirlens.pipeline import FileReport
 from tirlens.tools.answers import optional
 from tirlens.tools.errors import ToolError
@@ -19,7 +21,7 @@ class Missing:
     name: str
     line: int
     why: str
-    send: Mapping[str, str] = optional(dict)
+    send: Mapping[str, Any] = optional(dict)
 
 
 def missing(report: FileReport) -> tuple[Missing, ...]:
@@ -33,6 +35,12 @@ def missing(report: FileReport) -> tuple[Missing, ...]:
         found[need.kernel, line] = Missing(
             need.kernel, line, why, {"call": f"{need.kernel}({given})"}
         )
+    for kernel in report.kernels:
+        if kernel.needs:
+            title, line = labels.title(kernel), kernel.span.line
+            why = f"needs {', '.join(kernel.needs)}"
+            send = {"bindings": dict.fromkeys(kernel.needs, 4096)}
+            found[title, line] = Missing(title, line, why, send)
     for problem in report.problems:
         line = problem.span.line if problem.span else 1
         text = f"{problem.kind}: {problem.message}"

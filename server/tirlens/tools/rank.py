@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tirlens import tuning
-from tirlens.hardware import Device
 from tirlens.tools.answers import Page, optional
 from tirlens.tools.applied import text_with_edits, without_edits
 from tirlens.tools.arguments import argument
@@ -23,7 +22,9 @@ from tirlens.tuning.json_form import arguments_json
 from tirlens_worker.protocol import Analyze, Result
 
 # So many take about a minute, which is how long a client waits.
-MOST_CONFIGURATIONS = 2000
+MOST_CONFIGURATIONS = 1000
+# While a worker traces one step, the model evaluates the other.
+_STEPS_AT_A_TIME = 2
 _LONGEST_AXIS = 1000
 
 
@@ -95,9 +96,10 @@ async def rank(bench: Workbench, request: Rank) -> Candidates:
     except (tuning.SubjectError, tuning.SpaceError) as error:
         raise ToolError("no-space", f"{error}.") from None
     devices = subject.devices(())
-    estimate = estimate_of(bench, prepared, subject, devices)
+    estimate = tuning.estimator(subject, devices, asking(bench, prepared))
     ((present,), (ranking, *_)) = await asyncio.gather(
-        _present(estimate, plan.call), tuning.rank(plan, subject, start, devices, estimate)
+        _present(estimate, plan.call),
+        tuning.rank(plan, subject, start, devices, estimate, _STEPS_AT_A_TIME),
     )
     return _answer(request, ranking, present)
 
@@ -199,21 +201,6 @@ def asking(bench: Workbench, prepared: Prepared) -> tuning.Analyse:
         return await bench.ask(prepared.interpreter, request)
 
     return analyse
-
-
-def estimate_of(
-    bench: Workbench, prepared: Prepared, subject: tuning.Subject, devices: Sequence[Device]
-) -> EstimateCalls:
-    """Estimates calls of a kernel: traced by the warm worker, evaluated in a thread."""
-    analyse = asking(bench, prepared)
-
-    async def estimate(calls: Sequence[str]) -> dict[str, tuple[Estimate, ...]]:
-        result = await analyse(subject.request_for(calls))
-        return await asyncio.to_thread(
-            tuning.estimates_of, calls, result, devices, subject.bindings
-        )
-
-    return estimate
 
 
 async def _present(estimate: EstimateCalls, call: str) -> tuple[Present]:

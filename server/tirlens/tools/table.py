@@ -17,6 +17,7 @@ from tirlens.tools.estimate import Estimate, estimate
 from tirlens.tools.explain import Explain, explain
 from tirlens.tools.measured import Measured, measured_times
 from tirlens.tools.rank import Rank, rank
+from tirlens.tools.sweep import Sweep, sweep
 from tirlens.tools.workbench import Workbench
 
 R = TypeVar("R")
@@ -91,6 +92,12 @@ _ALL: tuple[Tool[Any], ...] = (
         "fastest first, and whether it differs by more than the error of the model.",
         Compare,
         compare,
+    ),
+    Tool(
+        "sweep",
+        "Time of a kernel over the values of one size or parameter, and where the bound changes.",
+        Sweep,
+        sweep,
     ),
     Tool(
         "measured",
