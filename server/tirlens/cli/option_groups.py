@@ -84,6 +84,14 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     """How the calls of a search are evaluated, and where it is written."""
     parser.set_defaults(advice=False)
     parser.add_argument(
+        "--space",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=VALUES",
+        help="values of a parameter: NAME=64,128,256, NAME=2..4, NAME=16..256:x2, NAME=32..128:+32",
+    )
+    parser.add_argument(
         "--timeout",
         type=float,
         metavar="SECONDS",

@@ -55,8 +55,8 @@ def command_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"tirlens {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in (
-        _analyze, _report, _compare, _tune, _residual, _lower, _measure, _capture, _devices,
-        _doctor, _toolchain, _serve, _mcp, _daemon, _completion,
+        _analyze, _report, _compare, _tune, _sweep, _residual, _lower, _measure, _capture,
+        _devices, _doctor, _toolchain, _serve, _mcp, _daemon, _completion,
     ):  # fmt: skip
         add(commands)
     return parser
@@ -93,18 +93,26 @@ def _tune(commands: Commands) -> None:
     parser.add_argument("file", metavar="FILE", help="a file with the kernel")
     add_selection(parser)
     parser.add_argument(
-        "--space",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME=VALUES",
-        help="values of a parameter: NAME=64,128,256, NAME=2..4, NAME=16..256:x2, NAME=32..128:+32",
-    )
-    parser.add_argument(
         "--top", type=positive, metavar="N", help="only the best N (default: 20 in a table, all)"
     )
     add_search(parser)
     parser.add_argument("--format", choices=("table", "json", "python"), default="table")
+
+
+def _sweep(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "sweep",
+        help="the time and bound of a kernel over its sizes, and where the bound changes",
+        description="Estimates a kernel at each of the sizes of --bind NAME=A..B: parameters of "
+        "its call, or dynamic dimensions. NAME=1..16384:x2 doubles, NAME=64..512:+64 adds.",
+    )
+    parser.add_argument("file", metavar="FILE", help="a file with the kernel")
+    add_selection(parser)
+    parser.add_argument(
+        "--tune", action="store_true", help="find the best configuration at each of the sizes"
+    )
+    add_search(parser)
+    parser.add_argument("--format", choices=("table", "json", "csv", "python"), default="table")
 
 
 def _residual(commands: Commands) -> None:

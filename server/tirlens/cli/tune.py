@@ -8,13 +8,11 @@ from tirlens.cli.errors import UsageError
 from tirlens.cli.outcome import print_note, print_problems
 from tirlens.cli.output import stream, write_json
 from tirlens.cli.ranking_output import write_python, write_table
-from tirlens.cli.tuned_kernel import read_kernel
+from tirlens.cli.tuned_kernel import read_kernel, show_progress
 from tirlens.cli.worker_pool import worker_pool
-from tirlens.ide import labels
 from tirlens.pipeline import FileReport
 from tirlens.tuning import (
     NotAnalysedError,
-    Progress,
     Ranking,
     SpaceError,
     SubjectError,
@@ -45,11 +43,9 @@ def execute(arguments: argparse.Namespace) -> int:
         except (SpaceError, SubjectError) as error:
             raise UsageError(str(error)) from error
 
-        def tell(progress: Progress) -> None:
-            left = "" if progress.left_s is None else f", {labels.seconds(progress.left_s)} left"
-            pool.say(f"{progress.done:,}/{progress.total:,} configurations{left}")
-
-        with tuned.estimate(pool, devices, len(plan.calls), arguments.fresh) as estimate:
+        tell = show_progress(pool, "configurations")
+        with tuned.estimators(pool, devices, len(plan.calls), arguments.fresh) as estimate_of:
+            estimate = estimate_of(subject)
             rankings = pool.run(rank(plan, subject, start, devices, estimate, pool.jobs, tell))
     _write(arguments, rankings)
     return 0 if any(ranking.timed for ranking in rankings) else 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,11 +21,13 @@ from tirlens.cli.file_text import read_file
 from tirlens.cli.outcome import print_note
 from tirlens.cli.worker_pool import TERMINAL_VARIABLES, WorkerPool
 from tirlens.hardware import Device
+from tirlens.ide import labels
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 from tirlens.tuning import (
     Analyse,
     EstimateCalls,
     EstimateStore,
+    Progress,
     Subject,
     SubjectError,
     estimator,
@@ -57,18 +59,29 @@ class TunedKernel:
         return analyse
 
     @contextmanager
-    def estimate(
+    def estimators(
         self, pool: WorkerPool, devices: Sequence[Device], calls: int, is_fresh: bool
-    ) -> Generator[EstimateCalls, None, None]:
-        """Estimates calls by the workers of `pool`; the model of many in processes of its own."""
+    ) -> Generator[Callable[[Subject], EstimateCalls], None, None]:
+        """Estimates calls of the subject, or of it with other sizes, by the workers of `pool`.
+
+        The model of many calls runs in processes of its own.
+        """
         variables = worker_environment(os.environ, self.interpreter.variables)
         known = {name: value for name, value in variables.items() if name not in TERMINAL_VARIABLES}
         folder = platformdirs.user_cache_path("tirlens") / "tuning"
-        key = store_key(self.subject, devices, self.interpreter.identity, known)
-        store = None if is_fresh else EstimateStore(folder, key)
+        stores: list[EstimateStore] = []
+
+        def estimate_of(subject: Subject) -> EstimateCalls:
+            store = None
+            if not is_fresh:
+                key = store_key(subject, devices, self.interpreter.identity, known)
+                store = EstimateStore(folder, key)
+                stores.append(store)
+            return estimator(subject, devices, self.analyse(pool), executor, store)
+
         with _executor(calls, pool.jobs) as executor:
-            yield estimator(self.subject, devices, self.analyse(pool), executor, store)
-        if store is not None:
+            yield estimate_of
+        for store in stores[:1]:
             store.prune()
 
 
@@ -118,3 +131,13 @@ def read_kernel(arguments: argparse.Namespace, pool: WorkerPool) -> TunedKernel:
     if interpreter.problem is not None:
         raise UsageError(interpreter.problem.message)
     return TunedKernel(str(path), subject, replace(interpreter, variables=project.environment))
+
+
+def show_progress(pool: WorkerPool, noun: str) -> Callable[[Progress], None]:
+    """Shows the progress of a search on a terminal, with the time that is left."""
+
+    def show(progress: Progress) -> None:
+        left = "" if progress.left_s is None else f", {labels.seconds(progress.left_s)} left"
+        pool.say(f"{progress.done:,}/{progress.total:,} {noun}{left}")
+
+    return show

@@ -1,15 +1,15 @@
 """The choice of a kernel's configuration: each one traced and evaluated, none compiled or run.
 
 A search starts from a `Subject`, a kernel with one call (`start_of`), plans the configurations
-(`plan_search`), and ranks them (`rank`).  Who searches brings the worker: any function that answers
-an `Analyze`, or the processes of `jobs`.
+(`plan_search`), and ranks them (`rank`).  A sweep does so over sizes (`sweep`, `tuned_sweep`).  Who
+searches brings the worker, as any function that answers an `Analyze`.
 """
 
 from tirlens.tuning.calls import CallError, with_arguments
 from tirlens.tuning.configurations import Arguments, Axis, SpaceError, parse_axis, product
 from tirlens.tuning.estimator import Analyse, EstimateCalls, estimator
 from tirlens.tuning.evaluation import Estimates, estimate_of, estimates_of
-from tirlens.tuning.json_form import SCHEMA_VERSION, configuration_json, ranking_json
+from tirlens.tuning.json_form import SCHEMA_VERSION, configuration_json, ranking_json, sweep_json
 from tirlens.tuning.ranking import Configuration, Estimate, Ranking, worth_measuring
 from tirlens.tuning.search import (
     NotAnalysedError,
@@ -22,6 +22,7 @@ from tirlens.tuning.search import (
 )
 from tirlens.tuning.store import EstimateStore, store_key
 from tirlens.tuning.subject import Subject, SubjectError, subject_of
+from tirlens.tuning.sweep import Crossover, Point, Sweep, check_sizes, sweep, tuned_sweep
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -30,18 +31,22 @@ __all__ = [
     "Axis",
     "CallError",
     "Configuration",
+    "Crossover",
     "Estimate",
     "EstimateCalls",
     "EstimateStore",
     "Estimates",
     "NotAnalysedError",
     "Plan",
+    "Point",
     "Progress",
     "Ranking",
     "SpaceError",
     "Start",
     "Subject",
     "SubjectError",
+    "Sweep",
+    "check_sizes",
     "configuration_json",
     "estimate_of",
     "estimates_of",
@@ -54,6 +59,9 @@ __all__ = [
     "start_of",
     "store_key",
     "subject_of",
+    "sweep",
+    "sweep_json",
+    "tuned_sweep",
     "with_arguments",
     "worth_measuring",
 ]

@@ -1,4 +1,4 @@
-"""The JSON of rankings."""
+"""The JSON of rankings and sweeps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from tirlens.tuning.configurations import Arguments, value_of
-from tirlens.tuning.ranking import Configuration, Ranking
+from tirlens.tuning.ranking import Configuration, Estimate, Ranking
+from tirlens.tuning.sweep import Point, Sweep
 
 SCHEMA_VERSION = 1
 
@@ -43,11 +44,48 @@ def _ranking(ranking: Ranking, most: int | None) -> dict[str, Any]:
 
 def configuration_json(one: Configuration) -> Mapping[str, Any]:
     """One entry of ``configurations``."""
-    estimate = one.estimate
     return {
         "rank": one.rank,
         "arguments": arguments_json(one.arguments),
         "call": one.call,
+        **_estimate(one.estimate),
+    }
+
+
+def sweep_json(found: Sweep) -> dict[str, Any]:
+    """What ``tirlens sweep --format json`` writes."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kernel": found.kernel,
+        "call": found.call,
+        "device": {"id": found.device.id, "name": found.device.name},
+        "tuned": found.is_tuned,
+        "seconds": round(found.duration_s, 3),
+        "points": [point_json(point) for point in found.points],
+        "crossovers": [
+            {
+                "before": dict(one.before.sizes),
+                "after": dict(one.after.sizes),
+                "bounds": [one.before.estimate.bound, one.after.estimate.bound],
+            }
+            for one in found.crossovers
+        ],
+    }
+
+
+def point_json(point: Point) -> dict[str, Any]:
+    """One entry of ``points``; `arguments` are those of the best configuration."""
+    return {
+        "bindings": dict(point.sizes),
+        "call": point.call,
+        "arguments": arguments_json(point.arguments),
+        "efficiency": point.efficiency,
+        **_estimate(point.estimate),
+    }
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return {
         "time_s": estimate.time_s,
         "time_band_s": list(estimate.time_band_s) if estimate.time_band_s else None,
         "roofline_time_s": estimate.roofline_time_s,

@@ -109,7 +109,7 @@ async def rank(
     """The ranking of a plan on each of `devices`; `jobs` steps are estimated at a time."""
     began_s = time.monotonic()
     calls = list(dict.fromkeys(call for _, call in plan.calls))
-    found = await _estimate_all(calls, estimate, jobs, on_progress)
+    found = await estimate_all(calls, estimate, jobs, on_progress)
     duration_s = time.monotonic() - began_s
     unreached = (Estimate(reason=_UNREACHED),) * len(devices)
     return tuple(
@@ -132,7 +132,7 @@ async def rank(
     )
 
 
-async def _estimate_all(
+async def estimate_all(
     calls: Sequence[str],
     estimate: EstimateCalls,
     jobs: int,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tirlens import pipeline
 from tirlens.hardware import Device
@@ -21,17 +21,31 @@ class SubjectError(ValueError):
 class Subject:
     """A kernel of a text, and the request that analyses it alone.
 
-    `bindings` are the sizes of its dynamic dimensions.
+    `sizes` are those of dynamic dimensions, before all others that are given.
     """
 
     kernel: KernelSource
     options: Options
     template: Analyze
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
     def bindings(self) -> Mapping[str, int]:
-        """The sizes of dynamic dimensions that the user gives."""
-        return self.options.bindings_for(self.kernel)
+        """The sizes of dynamic dimensions that are given."""
+        return {**self.options.bindings_for(self.kernel), **self.sizes}
+
+    def with_sizes(self, sizes: Mapping[str, int]) -> Subject:
+        """The kernel with these sizes of dynamic dimensions."""
+        if not sizes:
+            return self
+        kernel = self.template.kernels[0]
+        kernel = replace(kernel, bindings={**kernel.bindings, **sizes})
+        template = replace(self.template, kernels=(kernel,))
+        return replace(self, template=template, sizes={**self.sizes, **sizes})
+
+    def with_call(self, call: str) -> Subject:
+        """The kernel with one call in place of those that its text gives."""
+        return replace(self, template=self.request_for([call]))
 
     @property
     def request(self) -> Analyze:
