@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 import anyio
 import pytest
 
 from support.agents import agent
+from support.robust import marked, new_mark
 
 pytestmark = pytest.mark.slow
 
@@ -67,6 +69,22 @@ def test_estimate_explain_and_devices(folder: Path, tilelang_python: Path) -> No
             assert hopper["devices"][0]["peak_flop_per_s"]["tensor.float16"] > 9e14
 
     anyio.run(session)
+
+
+def test_nothing_outlives_the_session(folder: Path, tilelang_python: Path) -> None:
+    mark = new_mark()
+    options = ("--allow", str(folder), "--python", str(tilelang_python))
+
+    async def session() -> None:
+        async with agent(*options, environment=mark) as one:
+            await one.ask("estimate", file=GEMM, tier="source", kernel="matmul")
+            assert len(marked(mark)) > 1, "the server and its worker"
+
+    anyio.run(session)
+    deadline_s = time.monotonic() + 20
+    while marked(mark) and time.monotonic() < deadline_s:
+        time.sleep(0.1)
+    assert not marked(mark)
 
 
 def test_what_a_file_prints_is_no_message(folder: Path, tilelang_python: Path) -> None:

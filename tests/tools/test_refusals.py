@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from support.robust import kernel
+from tirlens.settings import Settings
 from tirlens.tools import TOOLS, AllowedFolders, ToolError, Workbench, call_tool
+from tirlens.tools.estimate import Estimate
+from tirlens.tools.workbench import Prepared
 
 CANARY = "import pathlib\npathlib.Path(__file__).with_suffix('.ran').touch()\n"
 
@@ -185,6 +188,36 @@ def test_a_call_has_plain_values_only(folder: Path, call: str) -> None:
     error = refused(bench, "estimate", {"file": "scale.py", "call": call})
     assert (error.kind, error.send["call"][:6]) == ("argument", "matmul")
     assert not (folder / "ran").exists()
+
+
+def test_nothing_above_the_folder_is_read_or_executed(tmp_path: Path) -> None:
+    python = tmp_path / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    python.chmod(0o755)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.tirlens]\ndevice = "a100-80-sxm"\npython = ".venv/bin/python"\n'
+    )
+    (tmp_path / "tirlens-measured.toml").write_text("measured = [1]\n")
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    (folder / "scale.py").write_text(kernel(1024))
+    bench = Workbench(AllowedFolders([folder]))
+
+    async def prepare() -> Prepared:
+        return await bench.prepare(Estimate(file="scale.py"))
+
+    prepared = asyncio.run(prepare())
+    assert prepared.options.project == Settings()
+    assert not prepared.interpreter.path.is_relative_to(tmp_path)
+    assert bench.measured.times_of(prepared.place.path, prepared.place.folder) == ()
+    assert not bench.measured.problems
+    assert not (tmp_path / "ran").exists()
+    # Where the folder above is allowed, its settings and interpreter are those of the project.
+    bench = Workbench(AllowedFolders([tmp_path]))
+    refused(bench, "estimate", {"file": "kernels/scale.py"})
+    assert (tmp_path / "ran").exists()
 
 
 def test_without_a_folder_nothing_is_read(folder: Path) -> None:

@@ -21,9 +21,9 @@ _DIGITS = 3
 class Page:
     """The arguments of a request for a list."""
 
-    offset: int = argument("Items to skip: next_offset of the page before", 0, example=0)
+    offset: int = argument("next_offset of the page before", 0, example=0)
     limit: int = argument(
-        "Items of one page", DEFAULT_PAGE, minimum=1, maximum=MOST_PAGE, example=DEFAULT_PAGE
+        "Items of a page", DEFAULT_PAGE, minimum=1, maximum=MOST_PAGE, example=DEFAULT_PAGE
     )
 
     def cut(self, items: Sequence[T]) -> Listed[T]:

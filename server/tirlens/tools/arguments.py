@@ -158,7 +158,9 @@ def _number(least: int, most: int) -> _Kind:
             raise ValueError
         return value
 
-    schema = {"type": "integer", "minimum": least}
+    schema: dict[str, Any] = {"type": "integer"}
+    if least:
+        schema["minimum"] = least
     if most < _LARGEST:
         schema["maximum"] = most
     upper = "2^63 - 1" if most == _LARGEST else f"{most:,}"

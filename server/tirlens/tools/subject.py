@@ -17,7 +17,7 @@ class FileSubject:
     """A file with kernels."""
 
     file: str = argument(
-        "Path of a Python file, absolute or relative to an allowed folder", example="kernels.py"
+        "Python file, absolute or relative to an allowed folder", example="kernels.py"
     )
 
 
@@ -25,9 +25,9 @@ class FileSubject:
 class Subject(FileSubject):
     """The kernels of a file with their arguments, on a device."""
 
-    kernel: str | None = argument("Only kernels of this name; * and ? match", None)
+    kernel: str | None = argument("Only this kernel; * and ? match", None)
     call: str | None = argument(
-        "The call to evaluate. Default: the calls that the text gives",
+        "Call to evaluate; default: those that the text gives",
         None,
         example="matmul(4096, 4096, 4096)",
     )
@@ -35,21 +35,20 @@ class Subject(FileSubject):
         "Sizes of dynamic dimensions by name", None, example={"M": 4096}
     )
     device: str | None = argument(
-        "Id of a device. Default: what the file or the project names, else h100-sxm",
+        "Device id; default: that of the file or project, else h100-sxm",
         None,
         example="h100-sxm",
     )
     tier: Tier = argument(
-        "source: fastest; lowered: as tilelang lowers it; compiled: by nvcc, seconds a kernel",
+        "source: fastest; lowered: by tilelang; compiled: by nvcc, seconds a kernel",
         "lowered",
     )
     apply: tuple[str, ...] | None = argument(
-        "Ids of edits of advise, each of the text with those before it: evaluate the file with "
-        "them. Nothing is written",
+        "Evaluate with these edits: ids of advise, each on the text with those before it",
         None,
     )
     text: str | None = argument(
-        "Text in place of that of the file. Needs the server's option --write",
+        "Text in place of the file's; needs the option --write of the server",
         None,
         characters=MOST_TEXT_CHARACTERS,
     )
