@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import mean
 
 from measured import metrics
 from measured.predict import Scored
+from tirlens.tune import Ranked
+from tirlens.tuning import Estimate, worth_measuring
 
 
 @dataclass(frozen=True)
 class Search:
     """How well the configurations of one problem that a tuner has measured on a device are ranked.
 
-    `top_one` and `top_five` are the best time over that of the configuration predicted best, and
-    over the best of the five.
+    `top_one`, `top_five` and `top_eight` are the best time over that of the configuration predicted
+    best, and over the best of the five and eight. `kept` are those that `tirlens.tune.best` keeps
+    of eight: fewer where their bands leave no doubt.
     """
 
     half: str
@@ -24,6 +28,8 @@ class Search:
     tau: float
     top_one: float
     top_five: float
+    top_eight: float
+    kept: int
 
 
 def searches(rows: Iterable[Scored]) -> list[Search]:
@@ -40,7 +46,10 @@ def searches(rows: Iterable[Scored]) -> list[Search]:
         errors = metrics.errors(predicted, measured)
         tau = metrics.kendall_tau(predicted, measured)
         assert errors is not None and tau is not None
-        five = sorted(zip(predicted, measured, strict=True), key=lambda it: (it[0], -it[1]))[:5]
+        # Of those that are predicted alike, the slowest are taken first.
+        ranked = sorted(group, key=lambda row: (row.model_s, -row.measurement.measured_s))
+        best_s = [min(row.measurement.measured_s for row in ranked[:n]) for n in (5, 8)]
+        estimates = [Ranked({}, Estimate(row.model_s, row.band_s)) for row in ranked]
         found.append(
             Search(
                 half,
@@ -49,7 +58,9 @@ def searches(rows: Iterable[Scored]) -> list[Search]:
                 errors,
                 tau,
                 metrics.top_one(predicted, measured),
-                min(measured) / min(m for _, m in five),
+                min(measured) / best_s[0],
+                min(measured) / best_s[1],
+                len(worth_measuring(estimates, 8)),
             )
         )
     return found
@@ -57,13 +68,35 @@ def searches(rows: Iterable[Scored]) -> list[Search]:
 
 def print_searches(rows: Iterable[Scored]) -> None:
     print(
-        f"\nTILE CONFIGURATIONS, best time / time of the one chosen, of the best of five chosen\n"
+        f"\nTILE CONFIGURATIONS, best time / time of the one chosen, of the best of several\n"
         f"{'':54}{'n':>5}{'MAPE':>8}{'median':>8}{'bias':>6}{'tau':>6}{'one':>8}{'five':>8}"
+        f"{'eight':>8}{'kept':>6}"
     )
-    for search in searches(rows):
+    found = searches(rows)
+    for search in found:
         errors = search.errors
         print(
             f"{search.half:9}{search.device_id:14}{search.name:31}{errors.number:5}"
             f"{errors.mape:8.1%}{errors.median:8.1%}{errors.bias:6.2f}"
             f"{search.tau:6.2f}{search.top_one:8.1%}{search.top_five:8.1%}"
+            f"{search.top_eight:8.1%}{search.kept:6}"
         )
+    for title, group in _kinds(found):
+        one, eight = (
+            mean(getattr(search, name) for search in group) for name in ("top_one", "top_eight")
+        )
+        print(f"{title:54}{len(group):5} searches {'':28}{one:8.1%}{'':8}{eight:8.1%}")
+
+
+def _kinds(found: Sequence[Search]) -> Iterator[tuple[str, list[Search]]]:
+    """Searches of products on tensor cores, and of other kernels, by half."""
+    for half in ("fitted", "held out"):
+        for is_product, kind in ((True, "products on tensor cores"), (False, "other kernels")):
+            yield (
+                f"mean, {half}, {kind}",
+                [
+                    one
+                    for one in found
+                    if one.half == half and one.name.startswith("mm ") == is_product
+                ],
+            )

@@ -184,3 +184,4 @@ def test_tiles_of_products_are_ranked(searched: dict[tuple[str, str], Search]):
     assert len(found) == 10
     assert sum(item.tau for item in found) / len(found) >= 0.8
     assert min(item.top_one for item in found) >= 0.95
+    assert min(item.top_eight for item in found) >= 0.995
