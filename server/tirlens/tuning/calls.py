@@ -32,10 +32,10 @@ def with_arguments(call: str, kernel: KernelSource, arguments: Arguments) -> str
     if called not in (kernel.name.rpartition(".")[2], "specialize"):
         raise CallError(f"{call} does not call {kernel.name} itself; --call gives it one")
     left = {name: value for name, value in arguments.items() if name != PASS_CONFIGS}
+    known = dict.fromkeys((*kernel.parameters, *names_given(call)))
     for name in left:
-        if kernel.parameters and name not in kernel.parameters:
-            known = ", ".join(kernel.parameters)
-            raise CallError(f"{kernel.name} has no parameter {name}; there are: {known}")
+        if kernel.parameters and name not in known:
+            raise CallError(f"{kernel.name} has no parameter {name}; there are: {', '.join(known)}")
     for position, name in enumerate(kernel.parameters[: len(tree.args)]):
         if name in left:
             tree.args[position] = _expression(left.pop(name))
@@ -44,6 +44,13 @@ def with_arguments(call: str, kernel: KernelSource, arguments: Arguments) -> str
             keyword.value = _expression(left.pop(keyword.arg))
     tree.keywords += [ast.keyword(name, _expression(value)) for name, value in left.items()]
     return ast.unparse(tree)
+
+
+def names_given(call: str) -> tuple[str, ...]:
+    """The arguments that a call gives by name: the sizes of an eager kernel are no parameters."""
+    tree = ast.parse(call.strip(), mode="eval").body
+    keywords = tree.keywords if isinstance(tree, ast.Call) else []
+    return tuple(one.arg for one in keywords if one.arg is not None)
 
 
 def _expression(text: str) -> ast.expr:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tirlens.hardware import Device
-from tirlens.tuning.calls import CallError, with_arguments
+from tirlens.tuning.calls import CallError, names_given, with_arguments
 from tirlens.tuning.configurations import Arguments, Axis, SpaceError
 from tirlens.tuning.estimator import Analyse, EstimateCalls
 from tirlens.tuning.ranking import Estimate
@@ -104,7 +104,8 @@ def check_sizes(subject: Subject, start: Start, axes: Sequence[Axis]) -> None:
     Raises:
         SubjectError, SpaceError: it does not.
     """
-    names = [*subject.kernel.parameters, *(one.name for one in start.facts.variables)]
+    variables = (one.name for one in start.facts.variables)
+    names = dict.fromkeys((*_arguments_of(subject, start), *variables))
     points = 1
     for axis in axes:
         points *= len(axis.values)
@@ -119,8 +120,13 @@ def check_sizes(subject: Subject, start: Start, axes: Sequence[Axis]) -> None:
         raise SpaceError(f"{points:,} points; a sweep has at most {_MOST_POINTS:,}")
 
 
+def _arguments_of(subject: Subject, start: Start) -> tuple[str, ...]:
+    """The arguments of the call that a size can be."""
+    return (*names_given(start.facts.call), *subject.kernel.parameters)
+
+
 def _is_size(text: str) -> bool:
-    return text.isdigit() and int(text) > 0
+    return text.isdecimal() and 0 < int(text) < 1 << 63
 
 
 async def sweep(
@@ -233,7 +239,8 @@ def _split(
     subject: Subject, start: Start, sizes: Mapping[str, int]
 ) -> tuple[Mapping[str, int], str]:
     """The sizes that are dynamic dimensions, and the call with the others as arguments."""
-    given = {name: str(size) for name, size in sizes.items() if name in subject.kernel.parameters}
+    arguments = _arguments_of(subject, start)
+    given = {name: str(size) for name, size in sizes.items() if name in arguments}
     try:
         call = with_arguments(start.facts.call, subject.kernel, given) if given else None
     except CallError as error:
