@@ -206,7 +206,7 @@ class _Model:
             if counted not in self._workloads:
                 self._workloads[counted] = workload_of(facts, bindings)
             known = self._workloads[counted]
-            self._reports[key] = analyze(facts, device, bindings, known)
+            self._reports[key] = analyze(facts, device, bindings, known, by_line=False)
         return self._reports[key]
 
 
