@@ -40,8 +40,8 @@ def test_estimate_explain_and_devices(folder: Path, tilelang_python: Path) -> No
                 low_s, high_s = kernel["time_band_s"]
                 assert kernel["roofline_time_s"] < kernel["time_s"]
                 assert low_s < kernel["time_s"] < high_s
-                assert kernel["confidence"] == pytest.approx((low_s / high_s) ** 0.5, rel=0.01)
-                assert kernel["confidence_reasons"]
+                assert 0 < kernel["confidence"] < 1
+                assert "measured times" in kernel["confidence_reasons"][-1]
 
             pages = [await one.ask("estimate", file=GEMM, limit=1, offset=at) for at in (0, 1)]
             assert [page["kernels"][0] for page in pages] == found["kernels"]

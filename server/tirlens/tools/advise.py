@@ -19,7 +19,6 @@ from tirlens.tools.applied import (
     without_edits,
 )
 from tirlens.tools.arguments import argument
-from tirlens.tools.confidence import confidence
 from tirlens.tools.errors import ToolError
 from tirlens.tools.folders import Place
 from tirlens.tools.problems import no_figures
@@ -152,7 +151,7 @@ def _time(report: KernelReport) -> KernelTime:
         report.span.line,
         report.time_s,
         report.time_band_s,
-        confidence(report),
+        report.confidence,
     )
 
 

@@ -11,7 +11,6 @@ from tirlens.model.report import KernelReport
 from tirlens.tools.answers import Page, optional
 from tirlens.tools.applied import analyse_applied
 from tirlens.tools.arguments import argument
-from tirlens.tools.confidence import confidence
 from tirlens.tools.errors import ToolError
 from tirlens.tools.problems import Missing, missing, no_figures
 from tirlens.tools.subject import Subject
@@ -135,7 +134,7 @@ def _row(variant: str, kernel: KernelReport, best: KernelReport | None) -> Row:
         labels.title(kernel),
         kernel.time_s,
         kernel.time_band_s,
-        confidence(kernel),
+        kernel.confidence,
         kernel.bound,
         verdicts.verdict(kernel).cause,
         ratio,

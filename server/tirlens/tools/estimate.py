@@ -8,8 +8,8 @@ from tirlens.ide import labels, sizes, verdicts
 from tirlens.model.report import KernelReport
 from tirlens.tools.answers import Page, optional
 from tirlens.tools.applied import analyse_applied
-from tirlens.tools.confidence import confidence, confidence_reasons
 from tirlens.tools.problems import Missing, missing, no_figures
+from tirlens.tools.reservations import confidence_reasons
 from tirlens.tools.subject import Subject
 from tirlens.tools.workbench import Workbench
 
@@ -83,7 +83,7 @@ def kernel_estimate(report: KernelReport) -> KernelEstimate:
         device=report.device_id,
         time_s=report.time_s,
         time_band_s=report.time_band_s,
-        confidence=confidence(report),
+        confidence=report.confidence,
         bound=report.bound,
         limit=verdicts.verdict(report).text,
         roofline_time_s=report.roofline_time_s,

@@ -10,7 +10,6 @@ from tirlens.model.report import BreakdownEntry, KernelReport
 from tirlens.tools.answers import Page, optional
 from tirlens.tools.applied import analyse_applied
 from tirlens.tools.arguments import argument
-from tirlens.tools.confidence import confidence
 from tirlens.tools.errors import ToolError
 from tirlens.tools.problems import no_figures
 from tirlens.tools.subject import Subject
@@ -91,7 +90,7 @@ def _of_kernel(kernel: KernelReport, request: Explain) -> Explanation:
         device=kernel.device_id,
         kernel_time_s=kernel.time_s,
         time_band_s=kernel.time_band_s,
-        confidence=confidence(kernel),
+        confidence=kernel.confidence,
         line=kernel.span.line,
         label=kernel.call,
         time_s=kernel.time_s,
@@ -116,7 +115,7 @@ def _of_entry(kernel: KernelReport, entry: BreakdownEntry, request: Explain) -> 
         device=kernel.device_id,
         kernel_time_s=kernel.time_s,
         time_band_s=kernel.time_band_s,
-        confidence=confidence(kernel),
+        confidence=kernel.confidence,
         line=entry.span.line,
         label=entry.label,
         time_s=entry.time_s,

@@ -11,7 +11,6 @@ from tirlens.ide import labels
 from tirlens.model.report import KernelReport, MeasuredTime
 from tirlens.tools.answers import Page, optional
 from tirlens.tools.applied import analyse_applied
-from tirlens.tools.confidence import confidence
 from tirlens.tools.errors import ToolError
 from tirlens.tools.problems import no_figures
 from tirlens.tools.subject import Subject
@@ -98,7 +97,7 @@ def _row(kernel: KernelReport, one: MeasuredTime) -> MeasuredKernel:
         kernel.device_id,
         kernel.time_s,
         kernel.time_band_s,
-        confidence(kernel),
+        kernel.confidence,
         one.low_s,
         one.high_s,
         one.samples,

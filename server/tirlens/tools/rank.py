@@ -13,7 +13,6 @@ from tirlens.tools.answers import Page, optional
 from tirlens.tools.applied import text_with_edits, without_edits
 from tirlens.tools.arguments import argument
 from tirlens.tools.calls import check_value
-from tirlens.tools.confidence import confidence_of
 from tirlens.tools.errors import ToolError
 from tirlens.tools.subject import Subject
 from tirlens.tools.workbench import Prepared, Workbench
@@ -205,8 +204,7 @@ def asking(bench: Workbench, prepared: Prepared) -> tuning.Analyse:
 
 async def _present(estimate: EstimateCalls, call: str) -> tuple[Present]:
     found = (await estimate([call])).get(call, (Estimate(),))[0]
-    band_s = found.time_band_s
-    return (Present(call, found.time_s, band_s, confidence_of(band_s)),)
+    return (Present(call, found.time_s, found.time_band_s, found.confidence),)
 
 
 def _answer(request: Rank, ranking: Ranking, present: Present) -> Candidates:
@@ -231,7 +229,7 @@ def _candidate(one: Configuration) -> Candidate:
         arguments_json(one.arguments),
         found.time_s,
         found.time_band_s,
-        confidence_of(found.time_band_s),
+        found.confidence,
         found.bound,
         found.occupancy and found.occupancy.fraction,
         found.shared_bytes_per_block or None,

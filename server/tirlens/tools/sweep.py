@@ -9,7 +9,6 @@ from tirlens import tuning
 from tirlens.tools.answers import Page, optional
 from tirlens.tools.applied import text_with_edits, without_edits
 from tirlens.tools.arguments import argument
-from tirlens.tools.confidence import confidence_of
 from tirlens.tools.errors import ToolError
 from tirlens.tools.rank import asking, read_axes, start_search
 from tirlens.tools.subject import Subject
@@ -116,7 +115,7 @@ def _point(one: tuning.Point) -> Point:
         one.sizes,
         estimate.time_s,
         estimate.time_band_s,
-        confidence_of(estimate.time_band_s),
+        estimate.confidence,
         estimate.bound,
         estimate.roofline_time_s,
         estimate.reason,

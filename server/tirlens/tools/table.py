@@ -58,8 +58,8 @@ _ALL: tuple[Tool[Any], ...] = (
     Tool(
         "estimate",
         "Predicted time of each kernel of a file, without a GPU: time_s, time_band_s (holds 4 of 5 "
-        "measured times), confidence (1 = certain), what bounds it, and the roofline. Seconds, "
-        "bytes, FLOP.",
+        "measured times), confidence (the chance that a measured time is in the band), what bounds "
+        "it, and the roofline. Seconds, bytes, FLOP.",
         Estimate,
         estimate,
     ),

@@ -61,6 +61,7 @@ def estimate_of(reports: Sequence[KernelReport]) -> Estimate:
     return Estimate(
         time_s=sum(one.time_s or 0.0 for one in reports),
         time_band_s=_sum_of_bands(reports),
+        confidence=longest.confidence,
         roofline_time_s=sum(one.roofline_time_s or 0.0 for one in reports),
         bound=longest.bound,
         occupancy=longest.occupancy,

@@ -21,6 +21,7 @@ class Estimate:
 
     time_s: float | None = None
     time_band_s: tuple[float, float] | None = None
+    confidence: float | None = None
     roofline_time_s: float | None = None
     bound: str | None = None
     is_refused: bool = False
