@@ -88,7 +88,7 @@ def store_key(
     ] + [repr(sorted(subject.bindings.items()))]
     digest.update(result_key(subject.request_for(()), interpreter, variables, tools).encode())
     folder = Path(__file__).parents[1]
-    for path in sorted(folder.rglob("*.py")):
+    for path in sorted((*folder.rglob("*.py"), *folder.rglob("*.toml"))):
         status = path.stat()
         digest.update(f"{path.name} {status.st_mtime_ns} {status.st_size}\0".encode())
     return digest.hexdigest()
