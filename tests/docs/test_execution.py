@@ -67,7 +67,7 @@ SAMPLES = {
     "trace.sqlite": "nsys_export_2023.4.sqlite",
 }
 # What needs a GPU, minutes, an editor at the other end, or an answer.
-_NOT_HERE = ("serve", "daemon", "measure", "completion")
+_NOT_HERE = ("serve", "daemon", "mcp", "measure", "completion")
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,16 @@ def _executed() -> dict[str, tuple[str, ...]]:
 @pytest.mark.timeout(900)
 def test_the_commands_end_well(workspace: Workspace) -> None:
     for place, words in _executed().items():
+        import time
+
+        t = time.time()
         done = workspace.run(*words)
+        print(
+            f"TIME {time.time() - t:.1f}",
+            *words,
+            done.stderr[-300:] if done.returncode else "",
+            flush=True,
+        )
         assert done.returncode == 0, f"{place}: {done.stderr}"
         assert done.stdout or done.stderr, place
 
