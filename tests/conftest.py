@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -30,8 +31,15 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(name, None)
     if not hasattr(tirlens.model.analyze, "__wrapped__"):
         tirlens.model.analyze = with_invariants(tirlens.model.analyze)
+    gc.disable()  # Until all tests are collected.
     if config.option.markexpr == "not slow":
         settings.load_profile("quick")
+
+
+def pytest_collection_finish() -> None:
+    """The ten thousand tests are never garbage: they are not looked at again."""
+    gc.enable()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
