@@ -110,7 +110,7 @@ def test_an_attention_that_tilelang_does_not_compile_for_a_device_has_no_time(
     """For sm_80 it waits for ``3 - k * 2`` groups of cp.async: the number is no constant."""
     status, out, _ = analyze(
         "analyze", EXAMPLES / "attention_tilelang.py",
-        "--format", "json", "--python", tilelang_python, "--device", "a100",
+        "--format", "json", "--python", tilelang_python, "--device", "a100", "--timeout", "100",
     )  # fmt: skip
     attention = kernels_of(out)["attention"]
     assert (status, attention["time_s"]) == (1, None)
