@@ -30,10 +30,13 @@ OTHER_USES = {
     ("lsp/serve.py", "fdopen"),
     ("repository/search_process.py", "fdopen"),
     ("repository/search_process.py", "open"),
+    ("tools/json_lines.py", "fdopen"),
     # Documents of an editor.
     ("lsp/handlers.py", "open"),
     # Written beside and renamed.
     ("pipeline/result_store.py", "fdopen"),
+    # Appended to, in TIRLens's own cache.
+    ("tuning/store.py", "open"),
 }
 READS = {
     "read_bytes": read_bytes,

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import cattrs
 
+from tirlens.file_reader import read_text
 from tirlens.hardware import Device
 from tirlens.pipeline.plan import TRANSIENT_PROBLEMS
 from tirlens.pipeline.result_store import file_digest, result_key
@@ -98,7 +99,7 @@ def _read(path: Path) -> Estimates:
     known: Estimates = {}
     digests: dict[str, str | None] = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path, _MAX_BYTES).splitlines()
     except (OSError, ValueError):
         return known
     for text in lines:

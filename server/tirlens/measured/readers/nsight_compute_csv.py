@@ -24,6 +24,8 @@ _IDENTITY = {
     "ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context",
     "Stream", "Block Size", "Grid Size", "Device", "CC", "Invocations",
 }  # fmt: skip
+# Thirty years: a damaged number.
+_LONGEST_S = 1e9
 _NOT_MEASURED = {"", "n/a", "nan", "no data", "-"}
 # Numbers that only a locale with decimal commas writes: 1.234,5 and 1.234.567 and 0,25.
 _DECIMAL_COMMA = re.compile(
@@ -250,8 +252,8 @@ class _Reading:
             self._unknown_units.add(unit)
             yield Problem(position, f"{name}: the unit {unit!r} is not known, its values are kept")
         value *= factor or 1.0
-        if name == "gpu__time_duration.sum" and value < 0:
-            yield Problem(position, f"{name}: {text!r} is negative")
+        if name == "gpu__time_duration.sum" and not 0 <= value < _LONGEST_S:
+            yield Problem(position, f"{name}: {text!r} {unit} is no duration of a kernel")
             return
         profile.metrics[name] = value
 

@@ -17,10 +17,17 @@ from pathlib import Path
 
 from tirlens.toml_reader import read_toml
 
-#: The weight of the wider group, in families: A. Agresti, B. Coull, Approximate is better than
-#: "exact" for interval estimation of binomial proportions, The American Statistician 52 (1998), add
-#: four observations.
-WIDER_GROUP_FAMILIES = 4
+from ..constants import constant
+
+WIDER_GROUP_FAMILIES = constant(
+    "WIDER_GROUP_FAMILIES",
+    4,
+    kind="choice",
+    unit="families",
+    meaning="Weight of the wider group of measured kernels beside the families of a kind.",
+    source='A. Agresti, B. Coull, Approximate is better than "exact" for interval estimation of '
+    "binomial proportions, The American Statistician 52 (1998), who add four observations",
+)
 
 
 @dataclass(frozen=True)
