@@ -290,7 +290,10 @@ def test_executions_of_one_kernel_are_apart(read) -> None:
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (row("gpu__time_duration.sum", "ns", "-5"), "gpu__time_duration.sum: '-5' ns is no duration of a kernel"),
+        (
+            row("gpu__time_duration.sum", "ns", "-5"),
+            "gpu__time_duration.sum: '-5' ns is no duration",
+        ),
         (row("sm__x.sum", "inst", "1e999"), "sm__x.sum: '1e999' is not finite"),
         (row("sm__x.sum", "inst", "1,2,3"), "sm__x.sum: '1,2,3' is no number"),
         (row("sm__x.sum", "Gthing", "1"), "sm__x.sum: the unit 'Gthing' is not known"),
