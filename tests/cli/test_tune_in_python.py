@@ -93,7 +93,8 @@ print(json.dumps({
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "server")}
     done = subprocess.run(
         [str(tilelang_python), str(path)], env=environment, capture_output=True, text=True,
-        check=False,
+        # The autotuner writes its log there.
+        cwd=path.parent, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1]), done.stderr
