@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import TypeAlias
 
 from tirlens.math_fidelity import PASSES, fidelity_of
 from tirlens.settings import DEFAULT_MIN_PERCENTAGE, DEFAULT_TIMEOUT_S
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
 
 
 def add_analysis(parser: argparse.ArgumentParser, files: str = "+") -> None:

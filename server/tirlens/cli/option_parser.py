@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from tirlens.cli.option_groups import (
+    Commands,
     add_analysis,
     add_by_launches,
     add_measured,
@@ -18,10 +18,9 @@ from tirlens.cli.option_groups import (
     default_text,
     positive,
 )
+from tirlens.cli.server_options import add_daemon, add_mcp, add_serve
 from tirlens.settings import DEFAULT_TIMEOUT_S
 from tirlens.version import __version__
-
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
 
 # As the file of an option.
 STANDARD_OUTPUT = "-"
@@ -56,7 +55,7 @@ def command_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in (
         _analyze, _report, _compare, _tune, _sweep, _residual, _lower, _measure, _capture,
-        _devices, _doctor, _toolchain, _serve, _mcp, _daemon, _completion,
+        _devices, _doctor, _toolchain, add_serve, add_mcp, add_daemon, _completion,
     ):  # fmt: skip
         add(commands)
     return parser
@@ -327,67 +326,6 @@ def _toolchain(commands: Commands) -> None:
     parser.add_argument("--python", metavar="INTERPRETER", help="the kernels' environment")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--output", metavar="FILE", help="write the result here")
-
-
-def _serve(commands: Commands) -> None:
-    parser = commands.add_parser("serve", help="the language server")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--stdio", action="store_true", help="speak on standard input and output")
-    how.add_argument("--tcp", metavar="HOST:PORT", help="listen for one client")
-    parser.add_argument(
-        "--trust-workspace", action="store_true", help="run the workspace's code without asking"
-    )
-
-
-def _mcp(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "mcp",
-        help="tools for agents: estimate, explain, advise, rank, compare, sweep, devices, measured",
-        description="Serves tools for agents by the Model Context Protocol on standard input and "
-        "output. Only files in allowed folders are read and executed, and none is written.",
-    )
-    parser.add_argument(
-        "--allow",
-        action="append",
-        default=[],
-        metavar="FOLDER",
-        help="read and execute files of this folder and below; may be repeated. Without it none is",
-    )
-    parser.add_argument(
-        "--json-lines",
-        action="store_true",
-        help='requests and answers as lines of JSON in place of MCP: {"tool": NAME, "arguments": '
-        "{...}}. Needs no SDK",
-    )
-    parser.add_argument(
-        "--write",
-        action="store_true",
-        dest="may_write",
-        help="let the agent write advised edits to files, and have texts of its own executed",
-    )
-    parser.add_argument("--python", metavar="INTERPRETER", help="the Python that has the framework")
-
-
-def _daemon(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "daemon",
-        help="a process in the background that keeps workers warm for analyze, report and compare",
-        description="A process in the background that executes analyze, report and compare for a "
-        "workspace, with warm workers and the same output. It is off until it is started, and in "
-        "CI or with TIRLENS_DAEMON=0.",
-    )
-    parser.add_argument(
-        "action",
-        choices=("start", "stop", "status", "run"),
-        help="run: stay in the foreground, for managers of services",
-    )
-    parser.add_argument(
-        "--idle-minutes",
-        type=float,
-        metavar="M",
-        default=30.0,
-        help="end after M minutes without a command (default: 30)",
-    )
 
 
 def _completion(commands: Commands) -> None:
