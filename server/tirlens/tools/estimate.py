@@ -8,8 +8,8 @@ from tirlens.ide import labels, sizes, verdicts
 from tirlens.model.report import KernelReport
 from tirlens.tools.answers import Page, optional
 from tirlens.tools.applied import analyse_applied
+from tirlens.tools.confidence_reasons import confidence_reasons
 from tirlens.tools.problems import Missing, missing, no_figures
-from tirlens.tools.reservations import confidence_reasons
 from tirlens.tools.subject import Subject
 from tirlens.tools.workbench import Workbench
 

@@ -39,7 +39,7 @@ def test_a_kind_that_was_not_measured_says_so_and_what_it_takes_instead() -> Non
     of_hopper = confidence("sm_90", "tilelang", "compute")
     assert "tilelang on sm_90 with a compute bound: " in of_hopper.reasons[0]
     of_other = confidence("sm_90", "triton", "compute")
-    assert of_other.reasons[0].startswith("no kernels of triton on sm_90")
+    assert of_other.reasons[0].startswith("no kernel of triton on sm_90")
     assert of_other.reasons[1].startswith("all kernels on sm_90: ")
     unknown = confidence("sm_1", "tilelang", "compute")
     assert unknown.value == known.unfitted_sources.in_band

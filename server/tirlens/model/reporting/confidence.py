@@ -66,6 +66,7 @@ class MeasuredKinds:
         return MeasuredGroup(families, inside / families if families else 0.0)
 
 
+@cache
 def confidence(architecture: str, framework: str, bound_class: str) -> Confidence:
     """The confidence in the band of a kernel of a kind."""
     known = measured_kinds()
@@ -75,7 +76,9 @@ def confidence(architecture: str, framework: str, bound_class: str) -> Confidenc
     if kind.families:
         name = f"{framework} on {architecture} with a {bound_class} bound"
         return Confidence(kind.drawn_to(wider), (_sentence(kind, name),))
-    reasons = [f"no kernels of {framework} on {architecture} with a {bound_class} bound measured"]
+    reasons = [
+        f"no kernel of {framework} on {architecture} with a {bound_class} bound was measured"
+    ]
     if of_architecture.families:
         reasons.append(_sentence(of_architecture, f"all kernels on {architecture}"))
     else:
