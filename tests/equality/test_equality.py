@@ -107,7 +107,7 @@ def test_schedules() -> None:
     assert {name: what for name, what in found.items() if what} == {}
 
 
-@examples(25, derandomize=True)
+@examples(40, derandomize=True)
 @given(text=programs())
 def test_programs(tmp_path_factory: Any, text: str) -> None:
     record = executed_text(TVM, tmp_path_factory, text)
@@ -119,7 +119,7 @@ def test_programs(tmp_path_factory: Any, text: str) -> None:
     assert beyond_bounds(found, record) == {}, text
 
 
-@examples(20, derandomize=True)
+@examples(30, derandomize=True)
 @given(text=kernels())
 def test_tile_programs(tmp_path_factory: Any, text: str) -> None:
     record = executed_text(TILELANG, tmp_path_factory, text)
@@ -143,7 +143,7 @@ def beyond_bounds(found: Found, record: dict[str, Any]) -> Found:
     }
 
 
-@examples(15, derandomize=True)
+@examples(25, derandomize=True)
 @given(text=dynamic())
 def test_formulas(tmp_path_factory: Any, text: str) -> None:
     record = executed_text(TVM, tmp_path_factory, text)
