@@ -97,7 +97,7 @@ export class Window {
   }
 
   /** Rests the pointer on `word` of the visible line that contains `code`; the hover's text. */
-  async hover(code, word) {
+  async hover(code, word, ...patterns) {
     const hover = this.page.locator(".monaco-hover:not(.hidden) .hover-contents");
     return until(`hover of ${word}`, async () => {
       const box = await this.boxOf(code, word);
@@ -105,9 +105,10 @@ export class Window {
       await this.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });
       const ask = async () => {
         const text = plain((await hover.allInnerTexts()).join("\n"));
-        return text === "" || text.includes("Loading...") ? undefined : text;
+        const whole = text !== "" && !text.includes("Loading...");
+        return whole && patterns.every((pattern) => pattern.test(text)) ? text : undefined;
       };
-      return until("a hover without a spinner", ask, LOST);
+      return until(`a hover that has ${["no spinner", ...patterns].join(", ")}`, ask, LOST);
     });
   }
 
