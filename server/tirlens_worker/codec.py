@@ -19,7 +19,6 @@ from typing import (
     Iterator,
     List,
     Mapping,
-    Sequence,
     Tuple,
     Type,
     TypeVar,
@@ -35,23 +34,7 @@ class DecodeError(ValueError):
 
 def to_json(value: Any) -> Any:
     """The JSON value of `value`, which consists of dataclasses, tuples, mappings and scalars."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        out: Dict[str, Any] = {"$": type(value).__name__}
-        for name, default in _defaults(type(value)):
-            field_value = getattr(value, name)
-            if field_value is default or (
-                default is not dataclasses.MISSING and field_value == default
-            ):
-                continue
-            out[name] = to_json(field_value)
-        return out
-    if isinstance(value, (tuple, list)):
-        return [to_json(element) for element in cast(Sequence[Any], value)]
-    if isinstance(value, Mapping):
-        return {
-            str(key): to_json(element) for key, element in cast(Mapping[Any, Any], value).items()
-        }
-    return value
+    return _encoder(type(value))(value)
 
 
 def from_json(cls: Type[T], data: Any) -> T:
@@ -91,6 +74,30 @@ def _defaults(cls: type) -> Tuple[Tuple[str, Any], ...]:
             default = field.default_factory()
         out.append((field.name, default))
     return tuple(out)
+
+
+@functools.lru_cache(maxsize=None)
+def _encoder(cls: type) -> Callable[[Any], Any]:
+    """The conversion of values of a class, which is looked up once for each value."""
+    if dataclasses.is_dataclass(cls):
+        return functools.partial(_encode_dataclass, cls.__name__, _defaults(cls))
+    if issubclass(cls, (tuple, list)):
+        return lambda value: [_encoder(type(element))(element) for element in value]
+    if issubclass(cls, Mapping):
+        return lambda value: {
+            str(key): _encoder(type(element))(element) for key, element in value.items()
+        }
+    return lambda value: value
+
+
+def _encode_dataclass(name: str, defaults: Tuple[Tuple[str, Any], ...], value: Any) -> Any:
+    out: Dict[str, Any] = {"$": name}
+    for field, default in defaults:
+        entry = getattr(value, field)
+        if entry is default or (default is not dataclasses.MISSING and entry == default):
+            continue
+        out[field] = _encoder(type(entry))(entry)
+    return out
 
 
 @functools.lru_cache(maxsize=None)

@@ -77,8 +77,8 @@ def tune(
     path = tmp_path / "kernels.py"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
-    def command(configs: str, *options: str, status: int = 0) -> str:
-        path.write_text(KERNEL.replace("CONFIGS", configs))
+    def command(configs: str, *options: str, status: int = 0, text: str = KERNEL) -> str:
+        path.write_text(text.replace("CONFIGS", configs))
         arguments = ["tune", str(path), "--python", str(tilelang_python), *options]
         assert main(arguments) == status
         said = capsys.readouterr()
@@ -105,6 +105,14 @@ def test_the_kernels_own_list_is_ranked(configs: str, tune: Any) -> None:
         low, high = one["time_band_s"]
         assert low <= one["time_s"] <= high
     assert found[0]["arguments"]["policy"].endswith("GemmWarpPolicy.Square")
+
+
+@pytest.mark.slow
+def test_configurations_that_are_traced_once_have_the_estimates_of_their_own(tune: Any) -> None:
+    shared = json.loads(tune("configurations", *CALL, "--format", "json"))
+    own = KERNEL.replace("num_stages=num_stages", "num_stages=num_stages + 0")
+    each = json.loads(tune("configurations", *CALL, "--format", "json", text=own))
+    assert shared["configurations"] == each["configurations"]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from tirlens.hardware import Device
 from tirlens.tuning.evaluation import Estimates, estimates_of
+from tirlens.tuning.stages import Group
 from tirlens.tuning.store import EstimateStore
 from tirlens.tuning.subject import Subject
 from tirlens_worker.protocol import Analyze, Result
@@ -38,18 +39,26 @@ def estimator(
         Estimates of earlier searches, to which these are added.
     """
 
-    async def estimate(calls: Sequence[str]) -> Estimates:
-        known = {} if store is None else store.find(calls)
-        missing = [call for call in calls if call not in known]
-        if not missing:
-            return known
-        result = await analyse(subject.request_for(missing))
+    async def estimate_groups(groups: Sequence[Group]) -> Estimates:
+        result = await analyse(subject.request_for([group[0].call for group in groups]))
         loop = asyncio.get_running_loop()
-        new = await loop.run_in_executor(
-            executor, estimates_of, missing, result, devices, subject.bindings
+        found = await loop.run_in_executor(
+            executor, estimates_of, groups, result, devices, subject.bindings
         )
         if store is not None:
-            store.add(new, result)
-        return {**known, **new}
+            store.add(found, result)
+        return found
+
+    async def estimate(calls: Sequence[str]) -> Estimates:
+        known = {} if store is None else store.find(calls)
+        groups = subject.groups([call for call in calls if call not in known])
+        if groups:
+            known |= await estimate_groups(groups)
+        # What the framework refuses with some stages it may take with others.
+        reached = [one for group in groups if group[0].call in known for one in group[1:]]
+        alone = [(one,) for one in reached if one.call not in known]
+        if alone:
+            known |= await estimate_groups(alone)
+        return known
 
     return estimate

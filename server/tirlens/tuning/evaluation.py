@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from tirlens.hardware import Device
-from tirlens.model import analyze
+from tirlens.model import analyze, workload_of
 from tirlens.model.report import KernelReport
 from tirlens.tuning.ranking import Estimate
+from tirlens.tuning.stages import Group, with_stages
 from tirlens_worker.facts import KernelFacts
 from tirlens_worker.protocol import Result
 
@@ -17,17 +18,23 @@ Estimates: TypeAlias = dict[str, tuple[Estimate, ...]]
 
 
 def estimates_of(
-    calls: Sequence[str], result: Result, devices: Sequence[Device], bindings: Mapping[str, int]
+    groups: Sequence[Group], result: Result, devices: Sequence[Device], bindings: Mapping[str, int]
 ) -> Estimates:
-    """The estimates of `calls` on each of `devices`, without those that were not reached."""
+    """The estimates of the calls of `groups` on each of `devices`.
+
+    `result` is of the first call of each group.  Those that it does not reach are left out, and
+    others of its group whose facts do not follow from it.
+    """
+    firsts = [group[0].call for group in groups]
     found: dict[str, list[KernelFacts]] = {}
     for facts in result.kernels:
-        found.setdefault(_call_of(facts, calls), []).append(facts)
+        found.setdefault(_call_of(facts, firsts), []).append(facts)
     failed = {one.call: one.message for one in result.problems if one.call is not None}
     out: Estimates = {}
-    for call in calls:
+    for group in groups:
+        call = group[0].call
         if call in found:
-            out[call] = tuple(_estimate(found[call], device, bindings) for device in devices)
+            out.update(_estimates(group, found[call], devices, bindings))
         elif call in failed:
             reason = failed[call].removeprefix(f"{call}: ")
             out[call] = (Estimate(is_refused=True, reason=reason),) * len(devices)
@@ -41,10 +48,31 @@ def _call_of(facts: KernelFacts, calls: Sequence[str]) -> str:
     return next((call for call in calls if facts.call.startswith(call)), facts.call)
 
 
-def _estimate(
-    functions: Sequence[KernelFacts], device: Device, bindings: Mapping[str, int]
-) -> Estimate:
-    return estimate_of([analyze(facts, device, bindings, by_line=False) for facts in functions])
+def _estimates(
+    group: Group,
+    functions: Sequence[KernelFacts],
+    devices: Sequence[Device],
+    bindings: Mapping[str, int],
+) -> Estimates:
+    """The estimates of a group, the first call of which gives `functions`."""
+    is_shared = len(group) * len(devices) > 1
+    workloads = [workload_of(one, bindings) if is_shared else None for one in functions]
+    out: Estimates = {}
+    for variant in group:
+        changed = [with_stages(one, group[0], variant) for one in functions]
+        facts = [one for one in changed if one is not None]
+        if len(facts) < len(functions):
+            continue
+        out[variant.call] = tuple(
+            estimate_of(
+                [
+                    analyze(one, device, bindings, known, by_line=False)
+                    for one, known in zip(facts, workloads, strict=True)
+                ]
+            )
+            for device in devices
+        )
+    return out
 
 
 def estimate_of(reports: Sequence[KernelReport]) -> Estimate:

@@ -108,7 +108,8 @@ async def rank(
 ) -> tuple[Ranking, ...]:
     """The ranking of a plan on each of `devices`; `jobs` steps are estimated at a time."""
     began_s = time.monotonic()
-    calls = list(dict.fromkeys(call for _, call in plan.calls))
+    groups = subject.groups(list(dict.fromkeys(call for _, call in plan.calls)))
+    calls = [variant.call for group in groups for variant in group]
     found = await estimate_all(calls, estimate, jobs, on_progress)
     duration_s = time.monotonic() - began_s
     unreached = (Estimate(reason=_UNREACHED),) * len(devices)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from tirlens import pipeline
 from tirlens.hardware import Device
 from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.options import Options
 from tirlens.source import KernelSource, SourceFile
+from tirlens.tuning.stages import Group, StageParameters, stage_parameters
 from tirlens_worker.protocol import Analyze, CallCandidate, KernelRequest
 
 
@@ -61,6 +63,14 @@ class Subject:
         )
         kernel = replace(self.template.kernels[0], candidates=candidates)
         return self._with_kernel(kernel)
+
+    def groups(self, calls: Sequence[str]) -> tuple[Group, ...]:
+        """All of `calls`, in groups that differ only in the stages of their loops."""
+        return self._stage_parameters.groups(calls)
+
+    @cached_property
+    def _stage_parameters(self) -> StageParameters:
+        return stage_parameters(self.template.text, self.kernel)
 
     def devices(self, named: Sequence[str]) -> tuple[Device, ...]:
         """The devices that the user names, else the one of the kernel.

@@ -39,6 +39,8 @@ def attempt_with_stand_ins(
     The result is the last error, and those that stand-ins have replaced.  Afterwards an import of
     such a package fails as before, so that a program that expects its absence sees it.
     """
+    if error is None:
+        return None, []
     replaced: List[BaseException] = []
     finder = _Finder()
     sys.meta_path.append(finder)
