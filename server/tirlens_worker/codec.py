@@ -34,7 +34,7 @@ class DecodeError(ValueError):
 
 def to_json(value: Any) -> Any:
     """The JSON value of `value`, which consists of dataclasses, tuples, mappings and scalars."""
-    return _encoder(type(value))(value)
+    return _encoder(value.__class__)(value)
 
 
 def from_json(cls: Type[T], data: Any) -> T:
@@ -82,11 +82,9 @@ def _encoder(cls: type) -> Callable[[Any], Any]:
     if dataclasses.is_dataclass(cls):
         return functools.partial(_encode_dataclass, cls.__name__, _defaults(cls))
     if issubclass(cls, (tuple, list)):
-        return lambda value: [_encoder(type(element))(element) for element in value]
+        return lambda value: list(map(to_json, value))
     if issubclass(cls, Mapping):
-        return lambda value: {
-            str(key): _encoder(type(element))(element) for key, element in value.items()
-        }
+        return lambda value: {str(key): to_json(element) for key, element in value.items()}
     return lambda value: value
 
 
@@ -96,7 +94,7 @@ def _encode_dataclass(name: str, defaults: Tuple[Tuple[str, Any], ...], value: A
         entry = getattr(value, field)
         if entry is default or (default is not dataclasses.MISSING and entry == default):
             continue
-        out[field] = _encoder(type(entry))(entry)
+        out[field] = to_json(entry)
     return out
 
 

@@ -108,10 +108,10 @@ def with_stages(facts: KernelFacts, base: Variant, variant: Variant) -> KernelFa
         return None
 
     def edit(node: Node) -> Node:
-        stages = variant.stages.get(_line(node)) if isinstance(node, Loop) else None
-        if stages is None:
+        if not isinstance(node, Loop) or _line(node) not in variant.stages:
             return node
-        return replace(node, annotations={**node.annotations, _ARGUMENT: stages})
+        annotations = {**node.annotations, _ARGUMENT: variant.stages[_line(node)]}
+        return replace(node, annotations=annotations)
 
     return replace(change(facts, edit), call=facts.call.replace(base.call, variant.call, 1))
 
