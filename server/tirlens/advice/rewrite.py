@@ -73,16 +73,18 @@ def _walk(body: tuple[Node, ...], path: Path) -> Iterator[tuple[Node, Path]]:
 
 def change(facts: KernelFacts, edit: Callable[[Node], Node]) -> KernelFacts:
     """`facts` with `edit` applied to every node, innermost first."""
-    return replace(facts, body=_change(facts.body, edit))
+    return replace(facts, body=changed_nodes(facts.body, edit))
 
 
-def _change(body: tuple[Node, ...], edit: Callable[[Node], Node]) -> tuple[Node, ...]:
+def changed_nodes(body: tuple[Node, ...], edit: Callable[[Node], Node]) -> tuple[Node, ...]:
+    """The nodes with `edit` applied to each, and to each inside of them, innermost first."""
     changed: list[Node] = []
     for node in body:
         if isinstance(node, Loop | While):
-            node = replace(node, body=_change(node.body, edit))
+            node = replace(node, body=changed_nodes(node.body, edit))
         elif isinstance(node, Branch):
-            node = replace(node, then=_change(node.then, edit), orelse=_change(node.orelse, edit))
+            then, orelse = changed_nodes(node.then, edit), changed_nodes(node.orelse, edit)
+            node = replace(node, then=then, orelse=orelse)
         changed.append(edit(node))
     return tuple(changed)
 

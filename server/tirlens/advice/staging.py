@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tirlens.advice import rewrite
-from tirlens.advice.lane_order import DistantAccess
+from tirlens.advice.distant_accesses import DistantAccess
 from tirlens.model.tree.context import THREADS
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import (

@@ -192,13 +192,13 @@ def _nests(product: Product, facts: KernelFacts) -> list[Loop | Store]:
             continue
         if not isinstance(node, Loop) or node.kind not in _LOOPS_OF_A_TILE:
             break
-        if not all(_belongs(inner, own, product.result.buffer) for inner in walk_nodes(node.body)):
+        if not all(belongs(inner, own, product.result.buffer) for inner in walk_nodes(node.body)):
             break
         nests.append(node)
     return nests[::-1]
 
 
-def _belongs(node: Node, own: tuple[Statement, ...], result: str) -> bool:
+def belongs(node: Node, own: tuple[Statement, ...], result: str) -> bool:
     """Whether a node is part of the product: its loops, its loads, or its first value."""
     if isinstance(node, Statement):
         targets = {access.buffer for access in node.accesses}
@@ -226,17 +226,17 @@ def _operation(
     box = _box(loops)
     if box is None or _is_guarded(product, box):
         return None
-    sizes = _sizes(product, facts, threads, box)
+    sizes = product_sizes(product, facts, threads, box)
     if sizes is None:
         return None
-    result, (m, n, k) = _result(product, facts, sizes), sizes
+    result, (m, n, k) = result_tile(product, facts, sizes), sizes
     whole = Access(result.id, "read", (0, 0), (m, n), route="mma")
     dtype = _buffer(facts, product.operands[0].buffer).dtype
     operation = Gemm(
         label="product of tiles",
         arith=(Arith("mma", dtype, m * n * k, accumulator=result.dtype, shape=(m, n, k)),),
         accesses=(
-            *(_tile_access(access, box) for access in product.operands),
+            *(tile_access(access, box) for access in product.operands),
             whole,
             replace(whole, mode="write"),
         ),
@@ -268,7 +268,7 @@ def _is_guarded(product: Product, box: Mapping[str, object]) -> bool:
     )
 
 
-def _sizes(
+def product_sizes(
     product: Product,
     facts: KernelFacts,
     threads: Sequence[Loop],
@@ -309,7 +309,7 @@ def _distinct(indices: Sequence[Expr], box: Mapping[str, tuple[int, int]]) -> in
     return None if image is None else image.size
 
 
-def _result(product: Product, facts: KernelFacts, sizes: tuple[int, int, int]) -> Buffer:
+def result_tile(product: Product, facts: KernelFacts, sizes: tuple[int, int, int]) -> Buffer:
     """The tile of registers to which the operation adds: the array itself if it is one."""
     buffer = _buffer(facts, product.result.buffer)
     shape = (sizes[0], sizes[1])
@@ -318,7 +318,7 @@ def _result(product: Product, facts: KernelFacts, sizes: tuple[int, int, int]) -
     return Buffer(_RESULT, _RESULT, buffer.dtype, shape, scope="local.fragment")
 
 
-def _tile_access(access: Access, box: Mapping[str, tuple[int, int]]) -> Access:
+def tile_access(access: Access, box: Mapping[str, tuple[int, int]]) -> Access:
     """The box of an array that an operand takes over all points."""
     first: dict[str, Expr] = {name: low for name, (low, _) in box.items()}
     corner = tuple(simplify(substitute(index, first)) for index in access.indices)

@@ -65,6 +65,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tirlens.advice import rewrite
+from tirlens.advice.product_tiling import with_tiles_of_operands
 from tirlens.advice.rule import Question
 from tirlens.advice.tile_product import (
     Product,
@@ -124,6 +125,9 @@ def _saving_s(question: Question, product: Product, dtype: str, sum_dtype: str) 
         return question.saving_s(with_tile_product(facts, tiles), tiles.nest)
     if not question.can_save(product.statement) or not _is_matrix_product(product, facts):
         return None
+    tiled = with_tiles_of_operands(product, facts, _instruction(question))
+    if tiled is not None:
+        return question.saving_s(tiled)
     arith = Arith(op="mma", dtype=dtype, accumulator=sum_dtype, count=1)
 
     def edit(node: Node) -> Node:

@@ -2,7 +2,8 @@
 
 What it finds
 -------------
-A kernel for a GPU whose neighbouring threads access neighbouring elements, one element a thread.
+A kernel for a GPU whose neighbouring threads access neighbouring elements, one element a thread, or
+whose threads take neighbouring elements one by one in a sequential loop.
 tilelang vectorises its copies and parallel loops itself, so that of its kernels only those are
 concerned that index by the thread.
 
@@ -14,7 +15,8 @@ take more instructions, and more threads are needed to keep as many bytes in fli
 Evidence
 --------
 The saving is the difference between two predictions. The rule tries the vector that fills 16 bytes,
-then halves its width, each with fewer threads and with fewer blocks, and reports the best.
+then halves its width, each with fewer threads and with fewer blocks, and reports the best. A
+sequential loop over neighbouring elements is evaluated as a loop over vectors.
 
 How to change it
 ----------------
@@ -52,10 +54,16 @@ from collections.abc import Iterator
 
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
+from tirlens.advice.vector_loops import VECTOR_BYTES, VectorLoop, vector_loops
+from tirlens.model.counting.facts_walk import walk_nodes
 from tirlens.model.dtypes import byte_count
 from tirlens.model.report import Advice
+from tirlens.source.edits import LoopKind
+from tirlens_counting.expressions import free_variables, operators
+from tirlens_worker.facts import Branch, KernelFacts, Loop
 
-VECTOR_BYTES = 16
+#: The operators of a condition that is a bound of the elements.
+_BOUND_OPERATORS = frozenset({"+", "-", "*", "<", "<=", ">", ">=", "and"})
 #: What there is less of where each thread moves a vector.
 _REWRITES = {"threads": rewrite.with_vectors, "blocks": rewrite.with_wide_blocks}
 
@@ -64,6 +72,13 @@ def check(question: Question) -> Iterator[Advice]:
     facts = question.facts
     loop = rewrite.thread_loop(facts)
     if loop is None or question.device.kind != "gpu":
+        return
+    for one in vector_loops(facts):
+        saving_s = question.saving_s(one.facts, one.loop)
+        if question.can_save(one.loop) and question.is_noticeable(saving_s):
+            yield _advice_of_loop(one, saving_s, facts)
+            return
+    if not _has_elements_of_threads(facts, loop):
         return
     touched = {access.buffer for one, _ in rewrite.statements(facts) for access in one.accesses}
     arrays = [item for item in facts.buffers if item.id in touched and item.scope == "global"]
@@ -90,3 +105,41 @@ def check(question: Question) -> Iterator[Advice]:
             ),
             saving_s=saving_s,
         )
+
+
+def _advice_of_loop(found: VectorLoop, saving_s: float | None, facts: KernelFacts) -> Advice:
+    loop, width = found.loop, found.width
+    span = loop.sites[0] if loop.sites else facts.span
+    inside = "" if width == found.extent else f", in a loop of {width} inside of it"
+    return Advice(
+        rule="not-vectorized",
+        span=span,
+        severity="hint",
+        action=f"vectors of {width} elements",
+        message=(
+            f"the iterations of {loop.var} move neighbouring elements one by one: "
+            f"T.vectorized moves {width} at once{inside}"
+        ),
+        saving_s=saving_s,
+        change=LoopKind(span, "vectorized") if width == found.extent else None,
+    )
+
+
+def _has_elements_of_threads(facts: KernelFacts, loop: Loop) -> bool:
+    """Whether neighbouring threads take neighbouring elements of an array of global memory.
+
+    A condition that is not a bound divides the elements otherwise than by vectors.
+    """
+    arrays = {buffer.id for buffer in facts.buffers if buffer.scope == "global"}
+    return any(
+        loop.var in free_variables(index)
+        for statement, _ in rewrite.statements(facts)
+        for access in statement.accesses
+        if access.buffer in arrays
+        for index in access.indices
+    ) and not any(
+        loop.var in free_variables(node.condition)
+        and not operators(node.condition) <= _BOUND_OPERATORS
+        for node in walk_nodes(facts.body)
+        if isinstance(node, Branch)
+    )

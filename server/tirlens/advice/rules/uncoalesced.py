@@ -16,11 +16,12 @@ Evidence
 The hover of the access has a row "coalescing": the bytes moved for each byte asked for. The message
 has the distance of neighbouring lanes in bytes. The saving is the difference between two
 predictions. The second is of the first of these programs that saves at least half of what the best
-one does:
+one does; where vectors in a sequential loop do as well, the rule not-vectorized reports them:
 
 1. Other lanes take the elements: `threadIdx.x` and `threadIdx.y` are exchanged, `t % 32` and
-   `t // 32` of one thread index, or the order of the `T.Parallel` loops. A code action writes the
-   order of the loops where nothing else depends on it.
+   `t // 32` of one thread index, the thread index and a sequential loop, or the order of the
+   `T.Parallel` loops. A code action writes the order of the loops where nothing else depends on
+   it.
 2. A block loads its tile along rows and passes it through shared memory, as transposes need it.
 3. The array is stored with the dimension of the lanes last: transposed, or a structure of arrays in
    place of an array of structures.
@@ -61,9 +62,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tirlens.advice import rewrite
-from tirlens.advice.lane_order import DistantAccess, distant_accesses, lane_orders
+from tirlens.advice.distant_accesses import DistantAccess, distant_accesses
+from tirlens.advice.lane_order import lane_orders
 from tirlens.advice.rule import Question
 from tirlens.advice.staging import reaches_along, with_staging
+from tirlens.advice.vector_loops import vector_loops
 from tirlens.model.report import Advice
 from tirlens.source.edits import Change
 from tirlens_counting.expressions import free_variables, simplify
@@ -72,6 +75,8 @@ from tirlens_worker.facts import Buffer, Expr, KernelFacts
 
 #: A change of the program is preferred to another layout of an array if it saves this share of it.
 PREFERRED_SHARE = 0.5
+#: Vectors are preferred to both if they save this share of it: the lines stay where they are.
+VECTORS_SHARE = 0.8
 #: A program in which more than this share of the excess bytes is left mends nothing: a transpose
 #: has them in the other array then.
 MOST_LEFT = 0.5
@@ -104,12 +109,25 @@ def check(question: Question) -> Iterator[Advice]:
     order = _best_order(question, distant)
     others = {array: _best_of_array(question, one) for array, one in by_array.items()}
     best_s = max((option.saving_s for option in others.values() if option), default=0.0)
+    if _is_cured_by_vectors(question, max(best_s, order.saving_s if order else 0.0)):
+        return
     if order is not None and order.saving_s >= PREFERRED_SHARE * best_s:
         yield from _advice(question, distant[0], order)
         return
     for array, option in others.items():
         if option is not None:
             yield from _advice(question, by_array[array], option)
+
+
+def _is_cured_by_vectors(question: Question, best_s: float) -> bool:
+    """Whether vectors in a loop over neighbouring elements make all accesses coalesced, and save
+    about as much as `best_s`.
+    """
+    return best_s > 0 and any(
+        _excess_bytes(question, one.facts) == 0
+        and (question.saving_s(one.facts) or 0.0) >= VECTORS_SHARE * best_s
+        for one in vector_loops(question.facts)
+    )
 
 
 def _advice(question: Question, distant: DistantAccess, option: _Option) -> Iterator[Advice]:

@@ -1,0 +1,111 @@
+"""A search of the kernels next to a kernel: other tiles, threads and stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tirlens.advice import rewrite
+from tirlens.advice.rule import Question
+from tirlens.advice.tile_sizes import tiled_loops, with_tile
+from tirlens_worker.facts import Gemm, KernelFacts
+
+#: A step that saves less than this share of the time is not taken.
+LEAST_GAIN = 0.03
+#: The most evaluations of the model in one search.
+MOST_EVALUATIONS = 32
+FACTORS = (Fraction(2), Fraction(1, 2))
+STAGES = range(1, 5)
+#: The name of what changes, and its change.
+_Step = tuple[str, Fraction | int]
+#: A product of tiles has at least so many rows, columns and depth for each instruction.
+LEAST_PRODUCT = 16
+LEAST_THREADS = 32
+
+
+@dataclass(frozen=True)
+class Found:
+    """A kernel of the neighbourhood and its predicted time."""
+
+    facts: KernelFacts
+    time_s: float
+
+
+def search(question: Question, facts: KernelFacts, time_s: float) -> Found | None:
+    """The fastest kernel that is found by steps which each make it faster.
+
+    `facts` has no names, and takes `time_s`. A step that is slower from one kernel is not tried
+    from the next one. None where no step is faster.
+    """
+    best = Found(facts, time_s)
+    seen = {_signature(facts)}
+    slower: set[_Step] = set()
+    while len(seen) < MOST_EVALUATIONS:
+        options: list[Found] = []
+        for step, changed in _neighbours(best.facts):
+            signature = _signature(changed)
+            if step in slower or signature in seen or not _is_allowed(changed, question):
+                continue
+            seen.add(signature)
+            report = question.what_if(changed)
+            saving_s = question.saving_of_report_s(report)
+            spills = any(caveat.is_spill for caveat in report.caveats)
+            if saving_s is None or report.time_s is None or spills:
+                slower.add(step)
+                continue
+            if report.time_s > best.time_s:
+                slower.add(step)
+            options.append(Found(changed, report.time_s))
+        fastest = min(options, key=lambda one: one.time_s, default=best)
+        if fastest.time_s > (1 - LEAST_GAIN) * best.time_s:
+            break
+        best = fastest
+    return None if best.facts is facts else best
+
+
+def _signature(facts: KernelFacts) -> tuple[object, ...]:
+    """What kernels of one neighbourhood differ in."""
+    stages = tuple(loop.annotations.get("num_stages") for loop, _ in rewrite.loops(facts))
+    shapes = tuple(buffer.shape for buffer in facts.buffers)
+    return facts.launch.grid, facts.launch.threads, shapes, stages
+
+
+def _neighbours(facts: KernelFacts) -> Iterator[tuple[_Step, KernelFacts]]:
+    """Kernels in which one size is another one, each with the step to it."""
+    for loop in tiled_loops(facts):
+        for factor in FACTORS:
+            changed = with_tile(facts, loop, factor)
+            if changed is not None:
+                yield (loop.var, factor), changed
+    threads = rewrite.thread_loop(facts)
+    if threads is not None and isinstance(threads.extent, int):
+        for factor in FACTORS:
+            changed = rewrite.with_threads(facts, int(threads.extent * factor))
+            if changed is not None:
+                yield (threads.var, factor), changed
+    for loop, _ in rewrite.loops(facts):
+        now = loop.annotations.get("num_stages", 0)
+        if loop.kind == "pipelined" and isinstance(now, int):
+            for more in (1, -1):
+                if now + more in STAGES:
+                    yield (f"{loop.var} stages", more), rewrite.with_stages(facts, loop, now + more)
+
+
+def _is_allowed(facts: KernelFacts, question: Question) -> bool:
+    """Whether a framework accepts the tiles and threads."""
+    most = question.device.limits.threads_per_block
+    threads = 1
+    for extent in facts.launch.threads:
+        threads *= extent if isinstance(extent, int) else 1
+    if not LEAST_THREADS <= threads <= most:
+        return False
+    warps = threads // question.device.limits.warp_size
+    for statement, _ in rewrite.statements(facts):
+        if isinstance(statement, Gemm) and statement.m_n_k is not None:
+            sizes = [size for size in statement.m_n_k if isinstance(size, int)]
+            if len(sizes) < 3 or min(sizes) < LEAST_PRODUCT:
+                return False
+            if sizes[0] * sizes[1] < warps * LEAST_PRODUCT * LEAST_PRODUCT:
+                return False
+    return True

@@ -1,0 +1,121 @@
+"""tile-sizes: other tiles, threads or stages make the kernel faster.
+
+What it finds
+-------------
+A tilelang kernel with tiles for which the model predicts at least 20 % less time with tiles of
+other sizes, another number of threads or of stages.
+
+Why it costs time
+-----------------
+A tile of m x n elements of a product reads m + n elements for m * n operations of each step: small
+tiles read more, and leave more of a matrix instruction empty. A tile that is too large leaves fewer
+blocks than SMs, or takes registers and shared memory that another block would need.
+
+Evidence
+--------
+The saving is the difference between two predictions. The second is the last of a series of kernels,
+each with one size, the threads or the stages of the one before doubled or halved, and each faster
+than the one before.
+
+How to change it
+----------------
+Write the sizes of the message: the shapes of the arrays on the chip, `threads` and `num_stages`,
+and the numbers of blocks and iterations accordingly. `tirlens tune` ranks more of them, where they
+are parameters of the kernel.
+
+Example
+-------
+```diff
+ import tilelang.language as T
+
+ N = 4096
+-TILE = 32
++TILE = 128
+
+
+ # tirlens: device=h100-sxm
+ @T.prim_func
+ def matmul(
+     A: T.Tensor((N, N), "float16"),
+     B: T.Tensor((N, N), "float16"),
+     C: T.Tensor((N, N), "float16"),
+ ):
+     with T.Kernel(N // TILE, N // TILE, threads=128) as (bx, by):
+         A_shared = T.alloc_shared((TILE, 64), "float16")
+         B_shared = T.alloc_shared((64, TILE), "float16")
+         C_local = T.alloc_fragment((TILE, TILE), "float32")
+         T.clear(C_local)
+         for k in T.Pipelined(N // 64, num_stages=3):
+             T.copy(A[by * TILE, k * 64], A_shared)
+             T.copy(B[k * 64, bx * TILE], B_shared)
+             T.gemm(A_shared, B_shared, C_local)
+         T.copy(C_local, C[by * TILE, bx * TILE])
+```
+
+Source
+------
+NVIDIA, Matrix Multiplication Background User's Guide, "Tile Sizes". S. Swann, M. Osama and others,
+"tritonBLAS: Triton-based Analytical Approach for GEMM Kernel Parameter Selection", 2025.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tirlens.advice import rewrite
+from tirlens.advice.neighbourhood import search
+from tirlens.advice.rule import Question
+from tirlens.advice.rules.launch_bound import LAUNCHES
+from tirlens.advice.threads import with_names_replaced
+from tirlens.advice.tile_sizes import changed_sizes
+from tirlens.model.report import Advice
+from tirlens_worker.facts import KernelFacts
+
+#: Predictions of kernels with different tiles differ by less than this by chance.
+LEAST = 0.2
+
+
+def check(question: Question) -> Iterator[Advice]:
+    report, facts = question.report, question.facts
+    if facts.framework != "tilelang" or question.device.kind != "gpu" or not report.time_s:
+        return
+    if question.has_assumed_sizes or not question.is_one_launch:
+        return
+    if report.time_s < LAUNCHES * question.device.launch_s:
+        return
+    if not any(statement.per == "block" for statement, _ in rewrite.statements(facts)):
+        return
+    if question.most_s() < LEAST * report.time_s:
+        return
+    found = search(question, with_names_replaced(facts), report.time_s)
+    if found is None:
+        return
+    saving_s = question.saving_s(found.facts)
+    changes = ", ".join(_changes(facts, found.facts))
+    if saving_s is None or saving_s < LEAST * report.time_s or not changes:
+        return
+    yield Advice(
+        rule="tile-sizes",
+        span=facts.span,
+        severity="hint",
+        action="other tiles, threads or stages",
+        message=f"other sizes are faster: {changes}",
+        saving_s=saving_s,
+    )
+
+
+def _changes(before: KernelFacts, after: KernelFacts) -> Iterator[str]:
+    """What to write, the tiles first."""
+    for name, shape in changed_sizes(before, after).items():
+        yield f"{name} of {' x '.join(map(str, shape))}"
+    if after.launch.threads[:1] != before.launch.threads[:1]:
+        yield f"threads={after.launch.threads[0]}"
+    extents = {loop.var: loop.extent for loop, _ in rewrite.loops(before)}
+    for loop, _ in rewrite.loops(after):
+        if loop.kind == "parallel" and loop.extent != extents.get(loop.var):
+            yield f"{loop.extent} iterations of {loop.var}"
+    stages = {loop.var: loop.annotations.get("num_stages") for loop, _ in rewrite.loops(before)}
+    for loop, _ in rewrite.loops(after):
+        now = loop.annotations.get("num_stages")
+        if now != stages.get(loop.var):
+            yield f"num_stages={now}"
