@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,7 +15,9 @@ from tirlens_worker.facts import Gemm, KernelFacts
 LEAST_GAIN = 0.03
 #: The most evaluations of the model in one search.
 MOST_EVALUATIONS = 32
-FACTORS = (Fraction(2), Fraction(1, 2))
+LARGER, SMALLER = Fraction(2), Fraction(1, 2)
+#: With more waves of blocks than this, smaller tiles do not fill more SMs.
+FEW_WAVES = 2.0
 STAGES = range(1, 5)
 #: The name of what changes, and its change.
 _Step = tuple[str, Fraction | int]
@@ -32,36 +34,47 @@ class Found:
     time_s: float
 
 
-def search(question: Question, facts: KernelFacts, time_s: float) -> Found | None:
+def search(question: Question, facts: KernelFacts) -> Found | None:
     """The fastest kernel that is found by steps which each make it faster.
 
-    `facts` has no names, and takes `time_s`. A step that is slower from one kernel is not tried
-    from the next one. None where no step is faster.
+    `facts` are those of the question without names. A step that is slower from one kernel is not
+    tried from the next one, and smaller tiles are tried only where they can help: where there are
+    fewer than two waves of blocks, or where registers spill. None where no step is faster.
     """
-    best = Found(facts, time_s)
+    report = question.report
+    if report.time_s is None:
+        return None
+    waves = report.waves.count if report.waves else 0.0
+    is_scarce = waves < FEW_WAVES or any(caveat.is_spill for caveat in report.caveats)
+    best = Found(facts, report.time_s)
     seen = {_signature(facts)}
     slower: set[_Step] = set()
     while len(seen) < MOST_EVALUATIONS:
         options: list[Found] = []
-        for step, changed in _neighbours(best.facts):
+        for step, changed in _neighbours(best.facts, (LARGER, SMALLER) if is_scarce else (LARGER,)):
             signature = _signature(changed)
             if step in slower or signature in seen or not _is_allowed(changed, question):
                 continue
             seen.add(signature)
-            report = question.what_if(changed)
-            saving_s = question.saving_of_report_s(report)
-            spills = any(caveat.is_spill for caveat in report.caveats)
-            if saving_s is None or report.time_s is None or spills:
+            found = _evaluate(question, changed)
+            if found is None or found.time_s > best.time_s:
                 slower.add(step)
-                continue
-            if report.time_s > best.time_s:
-                slower.add(step)
-            options.append(Found(changed, report.time_s))
+            else:
+                options.append(found)
         fastest = min(options, key=lambda one: one.time_s, default=best)
         if fastest.time_s > (1 - LEAST_GAIN) * best.time_s:
             break
         best = fastest
     return None if best.facts is facts else best
+
+
+def _evaluate(question: Question, facts: KernelFacts) -> Found | None:
+    """A kernel with its predicted time; None where it cannot run, or where registers spill."""
+    report = question.what_if(facts)
+    is_spilled = any(caveat.is_spill for caveat in report.caveats)
+    if report.time_s is None or is_spilled or question.saving_of_report_s(report) is None:
+        return None
+    return Found(facts, report.time_s)
 
 
 def _signature(facts: KernelFacts) -> tuple[object, ...]:
@@ -71,16 +84,18 @@ def _signature(facts: KernelFacts) -> tuple[object, ...]:
     return facts.launch.grid, facts.launch.threads, shapes, stages
 
 
-def _neighbours(facts: KernelFacts) -> Iterator[tuple[_Step, KernelFacts]]:
+def _neighbours(
+    facts: KernelFacts, factors: Sequence[Fraction]
+) -> Iterator[tuple[_Step, KernelFacts]]:
     """Kernels in which one size is another one, each with the step to it."""
     for loop in tiled_loops(facts):
-        for factor in FACTORS:
+        for factor in factors:
             changed = with_tile(facts, loop, factor)
             if changed is not None:
                 yield (loop.var, factor), changed
     threads = rewrite.thread_loop(facts)
     if threads is not None and isinstance(threads.extent, int):
-        for factor in FACTORS:
+        for factor in (LARGER, SMALLER):
             changed = rewrite.with_threads(facts, int(threads.extent * factor))
             if changed is not None:
                 yield (threads.var, factor), changed

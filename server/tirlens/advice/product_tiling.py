@@ -46,8 +46,12 @@ def with_tiles_of_operands(
     """`facts` with tiles of shared memory and their products in place of a product's loops.
 
     The rows and columns of the tiles are those of the result that a block computes. None where
-    the block computes no product of two matrices, or something else with it.
+    the block computes no product of two matrices, or something else with it, or where the operands
+    are not in global memory.
     """
+    scopes = {buffer.id: buffer.scope for buffer in facts.buffers}
+    if any(scopes[access.buffer] != "global" for access in product.operands):
+        return None
     around = [node for node in product.ancestors if _is_of_launch(node)]
     inside = [node for node in product.ancestors if not _is_of_launch(node)]
     top: Node = inside[0] if inside else product.statement
@@ -74,8 +78,8 @@ def with_tiles_of_operands(
     of_part = replace(
         product,
         operands=(
-            _substituted(product.operands[0], part),
-            _substituted(product.operands[1], part),
+            _substitute(product.operands[0], part),
+            _substitute(product.operands[1], part),
         ),
     )
     sizes = product_sizes(of_part, facts, threads, box)
@@ -123,7 +127,7 @@ def with_tiles_of_operands(
             annotations={"num_stages": STAGES} if is_tilelang else {},
         ),
     )
-    if next(one for one in facts.buffers if one.id == product.result.buffer).scope == "global":
+    if scopes[product.result.buffer] == "global":
         stored = replace(tile_access(product.result, box), mode="write", route="tile")
         read = replace(whole, route="tile")
         store = Copy("store of the tile", accesses=(read, stored), per="block", sites=sites)
@@ -158,6 +162,6 @@ def _trip(depth: Loop) -> str:
     return f"{depth.var}_tile"
 
 
-def _substituted(access: Access, names: Mapping[str, Expr]) -> Access:
+def _substitute(access: Access, names: Mapping[str, Expr]) -> Access:
     indices = tuple(simplify(substitute(index, names)) for index in access.indices)
     return replace(access, indices=indices)

@@ -139,7 +139,7 @@ def with_shared_iterations(facts: KernelFacts, part: Part, threads: Threads) -> 
     value = simplify(("+", ("*", loop.var, members.share), number))
 
     def share(node: Loop) -> tuple[Node, ...]:
-        inner = _substituted(node.body, {loop.var: value})
+        inner = _substitute(node.body, {loop.var: value})
         if extent % members.share:
             inner = (Branch(("<", value, extent), inner),)
         trips = math.ceil(extent / members.share)
@@ -147,7 +147,7 @@ def with_shared_iterations(facts: KernelFacts, part: Part, threads: Threads) -> 
         return (shared, *(sum_of_threads(dtype, members.share, loop.sites) for dtype in sums))
 
     sums = part.iterations.sums
-    nest = _with_loop_replaced(_substituted((part.nest,), members.work), loop.var, share)
+    nest = _with_loop_replaced(_substitute((part.nest,), members.work), loop.var, share)
     branch = part.branch
     if branch is None:
         return replace(facts, body=with_part_replaced(facts.body, part.nest, nest))
@@ -161,7 +161,7 @@ def with_shared_iterations(facts: KernelFacts, part: Part, threads: Threads) -> 
     return replace(facts, body=with_part_replaced(facts.body, branch, nodes))
 
 
-def _substituted(body: tuple[Node, ...], names: Mapping[str, Expr]) -> tuple[Node, ...]:
+def _substitute(body: tuple[Node, ...], names: Mapping[str, Expr]) -> tuple[Node, ...]:
     return rewrite.changed_nodes(
         body,
         lambda node: rewrite.with_expressions(node, lambda one: simplify(substitute(one, names))),

@@ -83,10 +83,10 @@ def threads_of(facts: KernelFacts) -> Threads | None:
 
 def with_names_replaced(facts: KernelFacts) -> KernelFacts:
     """`facts` with the values of names in place of the names, but for loaded values."""
-    return replace(facts, body=_replaced(facts.body, {}))
+    return replace(facts, body=_replace_names(facts.body, {}))
 
 
-def _replaced(body: Sequence[Node], names: Mapping[str, Expr]) -> tuple[Node, ...]:
+def _replace_names(body: Sequence[Node], names: Mapping[str, Expr]) -> tuple[Node, ...]:
     known = dict(names)
     found: list[Node] = []
     for node in body:
@@ -100,9 +100,9 @@ def _replaced(body: Sequence[Node], names: Mapping[str, Expr]) -> tuple[Node, ..
         if known:
             node = rewrite.with_expressions(node, lambda one: simplify(substitute(one, known)))
         if isinstance(node, Loop | While):
-            node = replace(node, body=_replaced(node.body, known))
+            node = replace(node, body=_replace_names(node.body, known))
         elif isinstance(node, Branch):
-            then, orelse = _replaced(node.then, known), _replaced(node.orelse, known)
+            then, orelse = _replace_names(node.then, known), _replace_names(node.orelse, known)
             node = replace(node, then=then, orelse=orelse)
         found.append(node)
     return tuple(found)

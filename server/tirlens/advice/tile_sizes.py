@@ -7,7 +7,7 @@ products and reductions over them have one size, and are changed together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -20,6 +20,7 @@ from tirlens_worker.facts import (
     Annotate,
     Atomic,
     Barrier,
+    Buffer,
     Copy,
     Evaluate,
     Expr,
@@ -103,7 +104,7 @@ class _Resizing:
         if not (self.loops or self.boxes):
             raise _RigidError
         self._propagate()
-        return self._changed()
+        return self._change()
 
     def _add_tile(self, box: _Box, access: Access, index: Expr) -> None:
         """What has the size of the tile along `index`."""
@@ -172,7 +173,7 @@ class _Resizing:
         if not all(any(box in group for group in _corresponding(number, statement)) for box in own):
             raise _RigidError
 
-    def _changed(self) -> KernelFacts:
+    def _change(self) -> KernelFacts:
         numbers = {id(statement): place for place, statement in enumerate(self.statements)}
 
         def edit(node: Node) -> Node:
@@ -364,11 +365,11 @@ def _kept_dimensions(number: int, statement: Reduce) -> Sequence[Sequence[_Box]]
     return groups
 
 
-def changed_sizes(before: KernelFacts, after: KernelFacts) -> Mapping[str, tuple[Expr, ...]]:
-    """The shapes of the arrays on the chip that differ, by name."""
+def resized_arrays(before: KernelFacts, after: KernelFacts) -> Sequence[Buffer]:
+    """The arrays of `after` that have another shape in `before`."""
     known = {buffer.id: buffer.shape for buffer in before.buffers}
-    return {
-        buffer.name: buffer.shape
+    return [
+        buffer
         for buffer in after.buffers
         if buffer.id in known and buffer.shape != known[buffer.id]
-    }
+    ]

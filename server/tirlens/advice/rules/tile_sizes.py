@@ -40,7 +40,7 @@ Example
      B: T.Tensor((N, N), "float16"),
      C: T.Tensor((N, N), "float16"),
  ):
-     with T.Kernel(N // TILE, N // TILE, threads=128) as (bx, by):
+     with T.Kernel(N // TILE, N // TILE, threads=256) as (bx, by):
          A_shared = T.alloc_shared((TILE, 64), "float16")
          B_shared = T.alloc_shared((64, TILE), "float16")
          C_local = T.alloc_fragment((TILE, TILE), "float32")
@@ -67,12 +67,14 @@ from tirlens.advice.neighbourhood import search
 from tirlens.advice.rule import Question
 from tirlens.advice.rules.launch_bound import LAUNCHES
 from tirlens.advice.threads import with_names_replaced
-from tirlens.advice.tile_sizes import changed_sizes
+from tirlens.advice.tile_sizes import resized_arrays
 from tirlens.model.report import Advice
 from tirlens_worker.facts import KernelFacts
 
 #: Predictions of kernels with different tiles differ by less than this by chance.
 LEAST = 0.2
+#: The most arrays on the chip whose new shapes the message has.
+MOST_SHAPES = 3
 
 
 def check(question: Question) -> Iterator[Advice]:
@@ -87,7 +89,7 @@ def check(question: Question) -> Iterator[Advice]:
         return
     if question.most_s() < LEAST * report.time_s:
         return
-    found = search(question, with_names_replaced(facts), report.time_s)
+    found = search(question, with_names_replaced(facts))
     if found is None:
         return
     saving_s = question.saving_s(found.facts)
@@ -106,13 +108,16 @@ def check(question: Question) -> Iterator[Advice]:
 
 def _changes(before: KernelFacts, after: KernelFacts) -> Iterator[str]:
     """What to write, the tiles first."""
-    for name, shape in changed_sizes(before, after).items():
-        yield f"{name} of {' x '.join(map(str, shape))}"
+    arrays = resized_arrays(before, after)
+    for buffer in arrays[:MOST_SHAPES]:
+        yield f"{buffer.name} of {' x '.join(map(str, buffer.shape))}"
+    if len(arrays) > MOST_SHAPES:
+        yield f"and {len(arrays) - MOST_SHAPES} more accordingly"
     if after.launch.threads[:1] != before.launch.threads[:1]:
         yield f"threads={after.launch.threads[0]}"
     extents = {loop.var: loop.extent for loop, _ in rewrite.loops(before)}
     for loop, _ in rewrite.loops(after):
-        if loop.kind == "parallel" and loop.extent != extents.get(loop.var):
+        if not arrays and loop.kind == "parallel" and loop.extent != extents.get(loop.var):
             yield f"{loop.extent} iterations of {loop.var}"
     stages = {loop.var: loop.annotations.get("num_stages") for loop, _ in rewrite.loops(before)}
     for loop, _ in rewrite.loops(after):
