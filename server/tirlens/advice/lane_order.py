@@ -85,8 +85,20 @@ def _loop_orders(facts: KernelFacts, distant: Sequence[DistantAccess]) -> Iterat
         if not any(one.sites in sites for one in rewrite.statements_in(loop)):
             continue
         found = free_iterations(loop, facts)
-        if found is not None and not found.sums:
+        if found is not None and not found.sums and not _reads_own_values(loop, facts):
             yield from _exchanged_with_threads(facts, loop, found.extent, threads, threads.extent)
+
+
+def _reads_own_values(loop: Loop, facts: KernelFacts) -> bool:
+    """Whether the iterations read what their thread has computed before the loop."""
+    scopes = {buffer.id: buffer.scope for buffer in facts.buffers}
+    inside = list(rewrite.statements_in(loop))
+    written = {one.buffer for node in inside for one in node.accesses if one.mode != "read"}
+    return any(
+        scopes[access.buffer].startswith("local") and access.buffer not in written
+        for node in inside
+        for access in node.accesses
+    )
 
 
 def _exchanged_with_threads(

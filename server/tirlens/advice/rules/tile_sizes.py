@@ -2,8 +2,9 @@
 
 What it finds
 -------------
-A tilelang kernel with tiles for which the model predicts at least 20 % less time with tiles of
-other sizes, another number of threads or of stages.
+A tilelang kernel with tiles that the model predicts to be at least 20 % faster with tiles of other
+sizes, another number of threads or of stages. These must save as much beyond what other stages
+save alone, or more threads where registers spill, which are rules of their own.
 
 Why it costs time
 -----------------
@@ -60,11 +61,13 @@ NVIDIA, Matrix Multiplication Background User's Guide, "Tile Sizes". S. Swann, M
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from tirlens.advice import rewrite
 from tirlens.advice.neighbourhood import search
 from tirlens.advice.rule import Question
+from tirlens.advice.rules import not_pipelined, stages, threads
 from tirlens.advice.rules.launch_bound import LAUNCHES
 from tirlens.advice.threads import with_names_replaced
 from tirlens.advice.tile_sizes import resized_arrays
@@ -94,7 +97,10 @@ def check(question: Question) -> Iterator[Advice]:
         return
     saving_s = question.saving_s(found.facts)
     changes = ", ".join(_changes(facts, found.facts))
-    if saving_s is None or saving_s < LEAST * report.time_s or not changes:
+    least_s = LEAST * report.time_s
+    if saving_s is None or saving_s < least_s or not changes:
+        return
+    if saving_s - _saving_of_others_s(question) < least_s:
         return
     yield Advice(
         rule="tile-sizes",
@@ -104,6 +110,13 @@ def check(question: Question) -> Iterator[Advice]:
         message=f"other sizes are faster: {changes}",
         saving_s=saving_s,
     )
+
+
+def _saving_of_others_s(question: Question) -> float:
+    """Seconds that other stages save alone, or more threads where registers spill."""
+    others = (rule(question) for rule in (not_pipelined.check, stages.check, threads.check))
+    found = (advice.saving_s or 0.0 for advice in itertools.chain.from_iterable(others))
+    return max(found, default=0.0)
 
 
 def _changes(before: KernelFacts, after: KernelFacts) -> Iterator[str]:
@@ -119,8 +132,8 @@ def _changes(before: KernelFacts, after: KernelFacts) -> Iterator[str]:
     for loop, _ in rewrite.loops(after):
         if not arrays and loop.kind == "parallel" and loop.extent != extents.get(loop.var):
             yield f"{loop.extent} iterations of {loop.var}"
-    stages = {loop.var: loop.annotations.get("num_stages") for loop, _ in rewrite.loops(before)}
+    known = {loop.var: loop.annotations.get("num_stages") for loop, _ in rewrite.loops(before)}
     for loop, _ in rewrite.loops(after):
         now = loop.annotations.get("num_stages")
-        if now != stages.get(loop.var):
+        if now != known.get(loop.var):
             yield f"num_stages={now}"
