@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from tirlens.hardware import Device
 from tirlens.tuning.evaluation import Estimates, estimates_of
-from tirlens.tuning.stages import Group
+from tirlens.tuning.stages import Group, without
 from tirlens.tuning.store import EstimateStore
 from tirlens.tuning.subject import Subject
 from tirlens_worker.protocol import Analyze, Result
@@ -17,7 +17,7 @@ from tirlens_worker.protocol import Analyze, Result
 #: Sends a request to a worker under the kernel's interpreter.
 Analyse: TypeAlias = Callable[[Analyze], Awaitable[Result]]
 #: The estimates of calls on each device, by call, without those that were not reached.
-EstimateCalls: TypeAlias = Callable[[Sequence[str]], Awaitable[Estimates]]
+EstimateCalls: TypeAlias = Callable[[Sequence[Group]], Awaitable[Estimates]]
 
 
 def estimator(
@@ -49,14 +49,15 @@ def estimator(
             store.add(found, result)
         return found
 
-    async def estimate(calls: Sequence[str]) -> Estimates:
+    async def estimate(groups: Sequence[Group]) -> Estimates:
+        calls = [variant.call for group in groups for variant in group]
         known = {} if store is None else store.find(calls)
-        groups = subject.groups([call for call in calls if call not in known])
+        groups = without(groups, known)
         if groups:
             known |= await estimate_groups(groups)
         # What the framework refuses with some stages it may take with others.
-        reached = [one for group in groups if group[0].call in known for one in group[1:]]
-        alone = [(one,) for one in reached if one.call not in known]
+        reached = [group for group in groups if group[0].call in known]
+        alone = [(variant,) for group in without(reached, known) for variant in group]
         if alone:
             known |= await estimate_groups(alone)
         return known

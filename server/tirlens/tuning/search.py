@@ -13,6 +13,7 @@ from tirlens.tuning.configurations import Arguments, Axis, distinct, product
 from tirlens.tuning.estimator import Analyse, EstimateCalls
 from tirlens.tuning.evaluation import Estimates
 from tirlens.tuning.ranking import Estimate, Ranking, in_order
+from tirlens.tuning.stages import Group, without
 from tirlens.tuning.subject import Subject, SubjectError
 from tirlens_worker.facts import KernelFacts
 from tirlens_worker.protocol import Configurations, Problem
@@ -109,8 +110,7 @@ async def rank(
     """The ranking of a plan on each of `devices`; `jobs` steps are estimated at a time."""
     began_s = time.monotonic()
     groups = subject.groups(list(dict.fromkeys(call for _, call in plan.calls)))
-    calls = [variant.call for group in groups for variant in group]
-    found = await estimate_all(calls, estimate, jobs, on_progress)
+    found = await estimate_all(groups, estimate, jobs, on_progress)
     duration_s = time.monotonic() - began_s
     unreached = (Estimate(reason=_UNREACHED),) * len(devices)
     return tuple(
@@ -134,14 +134,15 @@ async def rank(
 
 
 async def estimate_all(
-    calls: Sequence[str],
+    groups: Sequence[Group],
     estimate: EstimateCalls,
     jobs: int,
     on_progress: Callable[[Progress], None] | None,
 ) -> Estimates:
-    """The estimates of all calls; a step that does not end in time is done again call by call."""
+    """The estimates of all calls; a step that does not end in time is done again group by group."""
     found: Estimates = {}
-    pending = list(reversed(calls))
+    pending = list(reversed(groups))
+    total = sum(map(len, groups))
     began_s = time.monotonic()
     done = 0
     pace_s: float | None = None
@@ -149,29 +150,36 @@ async def estimate_all(
     def tell() -> None:
         if on_progress is not None:
             elapsed_s = time.monotonic() - began_s
-            left_s = elapsed_s / done * (len(calls) - done) if done else None
-            on_progress(Progress(done, len(calls), elapsed_s, left_s))
+            left_s = elapsed_s / done * (total - done) if done else None
+            on_progress(Progress(done, total, elapsed_s, left_s))
 
     async def work() -> None:
         nonlocal done, pace_s
         while pending:
-            fair = -(-len(pending) // jobs)
-            size = _FIRST_STEP if pace_s is None else int(_STEP_S / pace_s)
-            size = max(1, min(size, _LONGEST_STEP, fair))
-            step = [pending.pop() for _ in range(min(size, len(pending)))]
+            fair = -(-sum(map(len, pending)) // jobs)
+            calls = _FIRST_STEP if pace_s is None else int(_STEP_S / pace_s)
+            step = _take(pending, max(1, min(calls, _LONGEST_STEP, fair)))
             step_began_s = time.monotonic()
             result = await estimate(step)
-            pace_s = (time.monotonic() - step_began_s) / len(step)
+            pace_s = (time.monotonic() - step_began_s) / sum(map(len, step))
             found.update(result)
-            missing = [call for call in step if call not in result]
+            missing = without(step, result)
             if len(missing) < len(step) or len(step) > 1:
                 # The first of them is what took the time, or ended the process.
                 pending.extend(reversed(missing[1:]))
                 if missing:
                     found.update(await estimate(missing[:1]))
-            done = len(calls) - len(pending)
+            done = total - sum(map(len, pending))
             tell()
 
     tell()
     await asyncio.gather(*(work() for _ in range(jobs)))
     return found
+
+
+def _take(pending: list[Group], calls: int) -> list[Group]:
+    """The last of `pending`, removed from it, with about so many calls."""
+    step = [pending.pop()]
+    while pending and sum(map(len, step)) + len(pending[-1]) <= calls:
+        step.append(pending.pop())
+    return step

@@ -7,7 +7,7 @@ changes one annotation of these loops and no other fact.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -33,6 +33,12 @@ class Variant:
 
 #: Calls whose facts differ in nothing but their stages.
 Group: TypeAlias = tuple[Variant, ...]
+
+
+def without(groups: Sequence[Group], calls: Container[str]) -> list[Group]:
+    """`groups` without these calls."""
+    left = (tuple(one for one in group if one.call not in calls) for group in groups)
+    return [group for group in left if group]
 
 
 @dataclass(frozen=True)

@@ -160,8 +160,8 @@ async def sweep(
     for dynamic, group in by_sizes.items():
         calls = list(dict.fromkeys(call for _, call in group))
         tell = _within(on_progress, len(points), total, began_s)
-        estimate = estimate_of(subject.with_sizes(dict(dynamic)))
-        found = await estimate_all(calls, estimate, jobs, tell)
+        there = subject.with_sizes(dict(dynamic))
+        found = await estimate_all(there.groups(calls), estimate_of(there), jobs, tell)
         for sizes, call in group:
             estimates = found.get(call, (Estimate(reason="not analysed in time"),))
             points.append(Point(sizes, call, estimates[0]))
