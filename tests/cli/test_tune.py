@@ -108,6 +108,18 @@ def test_the_kernels_own_list_is_ranked(configs: str, tune: Any) -> None:
 
 
 @pytest.mark.slow
+def test_a_kernel_without_a_list_has_a_proposal(tune: Any) -> None:
+    text = KERNEL.replace("@tilelang.autotune(configs=CONFIGS)\n", "")
+    text = text.replace("block_N=64", "block_N=128")
+    data = json.loads(tune("", *CALL, "--format", "json", text=text))
+    assert (data["origin"], data["evaluated"]) == ("proposed", 100)
+    first, *others = (one for one in data["configurations"] if one["status"] == "ok")
+    default = {"block_M": 64, "block_N": 128, "num_stages": 2}
+    (own,) = (one for one in (first, *others) if one["arguments"] == default)
+    assert first["time_s"] < own["time_s"]
+
+
+@pytest.mark.slow
 def test_configurations_that_are_traced_once_have_the_estimates_of_their_own(tune: Any) -> None:
     shared = json.loads(tune("configurations", *CALL, "--format", "json"))
     own = KERNEL.replace("num_stages=num_stages", "num_stages=num_stages + 0")

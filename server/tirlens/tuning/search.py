@@ -12,6 +12,7 @@ from tirlens.tuning.calls import CallError, with_arguments
 from tirlens.tuning.configurations import Arguments, Axis, distinct, product
 from tirlens.tuning.estimator import Analyse, EstimateCalls
 from tirlens.tuning.evaluation import Estimates
+from tirlens.tuning.proposal import propose
 from tirlens.tuning.ranking import Estimate, Ranking, in_order
 from tirlens.tuning.stages import Group, without
 from tirlens.tuning.subject import Subject, SubjectError
@@ -80,22 +81,28 @@ class Plan:
 def plan_search(subject: Subject, start: Start, axes: Sequence[Axis]) -> Plan:
     """The configurations to rank: those of `axes`, with the kernel's own for other parameters.
 
+    Where there are no axes and no own ones, values of its tiles, threads and stages are proposed.
+
     Raises:
         SubjectError, SpaceError: there are none, or a configuration does not fit the kernel.
     """
+    call = start.facts.call
     own = start.configurations.arguments if start.configurations else ()
+    origin = "space" if axes else "autotune" if own else "proposed"
+    if origin == "proposed":
+        axes = propose(subject.template.text, subject.kernel, call)
     configurations = product(axes, own) if axes else distinct(own)
     if not configurations:
         raise SubjectError(
-            f"{subject.kernel.name} has no configurations of its own (@tilelang.autotune); "
+            f"{subject.kernel.name} has no configurations of its own (@tilelang.autotune) and no "
+            "parameter that is the size of a tile, the threads of a block or a number of stages; "
             "--space block_M=64,128 gives some"
         )
-    call = start.facts.call
     try:
         calls = tuple((one, with_arguments(call, subject.kernel, one)) for one in configurations)
     except CallError as error:
         raise SubjectError(str(error)) from error
-    return Plan(call, calls, "space" if axes else "autotune")
+    return Plan(call, calls, origin)
 
 
 async def rank(

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from tirlens.advice.rewrite import change, loops
 from tirlens.source import KernelSource
+from tirlens.syntax_trees import FunctionNode
 from tirlens_worker.facts import KernelFacts, Loop, Node
 
 #: Stages of the loops at these lines.
@@ -78,7 +79,7 @@ class StageParameters:
 
 def stage_parameters(text: str, kernel: KernelSource) -> StageParameters:
     """The parameters of `kernel`, in `text`, that only set stages of pipelined loops."""
-    function = _definition(ast.parse(text), kernel)
+    function = called_function(text, kernel)
     if function is None:
         return StageParameters(kernel, {})
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
@@ -128,16 +129,14 @@ def _line(loop: Loop) -> int:
     return 0 if site is None or site.file is not None else site.line
 
 
-def _definition(
-    tree: ast.Module, kernel: KernelSource
-) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """The function that a call of `kernel` calls."""
+def called_function(text: str, kernel: KernelSource) -> FunctionNode | None:
+    """The function in `text` that a call of `kernel` calls."""
     name, line = kernel.name.rpartition(".")[2], kernel.span.line
     return next(
         (
             node
-            for node in ast.walk(tree)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, FunctionNode)
             and node.name == name
             and node.lineno <= line <= (node.end_lineno or node.lineno)
         ),
