@@ -33,6 +33,17 @@ REQUIREMENTS = {
         "numpy",
         _API,
     ],
+    # The versions between which attention backward became slower (TileOPs issue 1427).
+    **{
+        f"tilelang-{version}": [
+            f"tilelang=={version}",
+            "apache-tvm-ffi==0.1.8",
+            "torch==2.13.0",
+            "numpy",
+            _API,
+        ]
+        for version in ("0.1.8", "0.1.9")
+    },
     "tirx-0.1.0a4": [
         "apache-tvm-tirx==0.1.0a4",
         "apache-tvm-ffi==0.1.15.post2",

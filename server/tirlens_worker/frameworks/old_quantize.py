@@ -7,9 +7,10 @@ CUDA function is known by its name: the kernel calls it, and what it costs insid
 
 from __future__ import annotations
 
-import importlib
 from types import ModuleType
 from typing import Any, Callable, Dict
+
+from . import removed_names
 
 _NAME = "tilelang.quantize"
 # Exponents of float16 and bfloat16 are larger than those of e2m1 by these.
@@ -34,7 +35,7 @@ def module() -> ModuleType:
 
 
 def _tirx() -> Any:
-    return importlib.import_module("tvm.tirx")
+    return removed_names.tir_package()
 
 
 def _packed_to_signed(_storage_type: str = "uint", storage_nbit: int = 8) -> Callable[..., Any]:

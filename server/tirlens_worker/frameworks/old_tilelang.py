@@ -23,7 +23,7 @@ from importlib.abc import Loader, MetaPathFinder
 from types import ModuleType
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from . import old_quantize
+from . import old_quantize, removed_names
 
 _LANGUAGE = "tilelang.language"
 _FIRST_NAME = "tvm.tl"
@@ -285,12 +285,13 @@ def _accept_old_ldmatrix(language: ModuleType) -> None:
         return
     if len(inspect.signature(function).parameters) >= _LDMATRIX_ARGUMENTS:
         return
-    tirx: Any = importlib.import_module("tvm.tirx")
+    tir = removed_names.tir_package()
+    name = "{}.ptx_ldmatrix".format(tir.__name__.rpartition(".")[2])
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) == _LDMATRIX_ARGUMENTS:
-            return tirx.call_intrin(args[0], "tirx.ptx_ldmatrix", *args[1:])
+            return tir.call_intrin(args[0], name, *args[1:])
         return function(*args, **kwargs)
 
     language.__dict__["ptx_ldmatrix"] = call

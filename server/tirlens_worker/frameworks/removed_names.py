@@ -87,9 +87,16 @@ def install(tvm: ModuleType) -> None:
 
 def post_order_visit(node: Any, visit: Callable[[Any], Any]) -> None:
     """Call `visit` with each part of an IR node after its own parts, in any version."""
-    tvm: Any = importlib.import_module("tvm")
-    functors = getattr(tvm.tirx, "stmt_functor", None) or _functors(tvm)
+    functors = getattr(tir_package(), "stmt_functor", None)
+    if functors is None:
+        functors = _functors(importlib.import_module("tvm"))
     functors.post_order_visit(node, visit)
+
+
+def tir_package() -> Any:
+    """``tvm.tirx``; ``tvm.tir`` of versions before the new name (tilelang 0.1.9 and earlier)."""
+    tvm: Any = importlib.import_module("tvm")
+    return tvm.tirx if hasattr(tvm, "tirx") else tvm.tir
 
 
 def _add_attributes(module: ModuleType, moved: Mapping[str, Tuple[str, str]]) -> None:

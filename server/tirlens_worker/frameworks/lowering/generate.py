@@ -14,6 +14,7 @@ import re
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from ...protocol import CUDA, LIBRARY_LINE, NO_LINE, TIR, GeneratedText
+from .. import removed_names
 from ..compile_options import PASS_CONFIGS
 from ..ir import dialect
 from ..locations import spans
@@ -165,10 +166,9 @@ def _print_functions(functions: Sequence[Any], path: str) -> GeneratedText:
 
 
 def _statements(body: Any) -> Iterator[Any]:
-    tvm = importlib.import_module("tvm")
     found: List[Any] = []
-    tvm.tirx.stmt_functor.post_order_visit(body, found.append)
-    statement = tvm.tirx.Stmt
+    removed_names.post_order_visit(body, found.append)
+    statement = removed_names.tir_package().Stmt
     return (node for node in found if isinstance(node, statement))
 
 

@@ -6,12 +6,12 @@ Sources: tilelang ``src/op/builtin.cc`` and ``src/cuda/op/builtin.cc`` (the oper
 
 from __future__ import annotations
 
-import importlib
 import math
 import re
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 from ...facts import AccessMode, MatrixInstruction, Route, TileLoad
+from .. import removed_names
 from ..ir import dialect
 
 #: The family of a matrix instruction by the start of its operation's name.
@@ -169,7 +169,7 @@ class DeviceFunction:
 
 def visit(body: Any, function: Callable[[Any], None]) -> None:
     """Call `function` for each node, its children first."""
-    importlib.import_module("tvm").tirx.stmt_functor.post_order_visit(body, function)
+    removed_names.post_order_visit(body, function)
 
 
 def shared_array_sizes(module: Any) -> Dict[str, int]:
