@@ -35,6 +35,7 @@ def merge_steps(results: Sequence[Result]) -> Result:
     return replace(
         results[0],
         kernels=tuple(item for result in results for item in result.kernels),
+        generated=tuple(item for result in results for item in result.generated),
         needs=tuple(item for result in results for item in result.needs),
         problems=tuple(dict.fromkeys(item for result in results for item in result.problems)),
         files=tuple(dict.fromkeys(item for result in results for item in result.files)),

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tirlens import pipeline
-from tirlens.cli import sarif
+from tirlens.cli import difference_text, sarif
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, write_json
 from tirlens.cli.variants import Variant, variants_json
@@ -44,20 +44,22 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class ChangeReport:
-    """The changes of all kernels between a revision and the working tree.
+    """The changes of all kernels between a revision and the working tree, or two frameworks.
 
-    `limits` are false where no growth is limited; `limit_texts` are the limits as the user wrote
-    them.  `now` and `before` are the reports of both sides.  `allows_uncompared`: what could not be
-    compared is not refused.
+    `names` are those of the side before and the present one.  `limits` are false where no growth is
+    limited; `given` are the limits as the user wrote them.  `now` and `before` are the reports of
+    both sides.  `allows_uncompared`: what could not be compared is not refused.  `diffs` are the
+    languages whose changed lines are written.
     """
 
-    base: str
+    names: tuple[str, str]
     changes: Sequence[Change]
     limits: Limits
     given: Sequence[str]
     now: Sequence[FileReport]
     before: Sequence[FileReport]
     allows_uncompared: bool = False
+    diffs: Sequence[str] = ()
 
     @property
     def refused(self) -> list[Change]:
@@ -85,7 +87,7 @@ class ChangeReport:
         else:
             changed = sum(change.verdicts != ("same",) for change in self.changes)
             said = f"{changed} of {kernels} {'differs' if changed == 1 else 'differ'} from"
-        return f"{said} {self.base}{above}; {len(self.uncompared) or 'none'} not compared"
+        return f"{said} {self.names[0]}{above}; {len(self.uncompared) or 'none'} not compared"
 
 
 def format_of(path: str, formats: Mapping[str, str] = SUFFIXES) -> str:
@@ -143,6 +145,8 @@ def verdict(change: Change) -> str:
 def _why(change: Change) -> str:
     if change.message:
         return change.message
+    if change.difference is not None:
+        return change.difference.reason
     if (
         change.before is None
         or change.now is None
@@ -220,7 +224,7 @@ def growth_text(growth: float | None) -> str:
 
 
 def _headings(report: ChangeReport) -> tuple[str, ...]:
-    return ("kernel", "device", "call", report.base, "now", "DRAM", "", "why")
+    return ("kernel", "device", "call", *report.names, "DRAM", "", "why")
 
 
 def _print_table(out: Console, report: ChangeReport) -> None:
@@ -235,6 +239,7 @@ def _print_table(out: Console, report: ChangeReport) -> None:
         cells = map(one_line, (name, change.device_id, *_row(change)))
         table.add_row(*map(Text, cells), style=style)
     out.print(table)
+    difference_text.print_all(out, report.changes, report.names, report.diffs)
     out.print(Text(report.summary, style="bold red" if refused else "bold green"))
     for change in refused:
         place = places.place(change.path, _annotated_span(change))
@@ -255,6 +260,7 @@ def _markdown(report: ChangeReport) -> str:
     parts = [head]
     if changed:
         parts.append(_markdown_table(report, changed))
+    parts += difference_text.markdown(report.changes, report.names, report.diffs)
     if same:
         folded = _markdown_table(report, same)
         parts.append(
@@ -309,10 +315,13 @@ def _command_text(text: str) -> str:
 
 
 def _json(report: ChangeReport) -> dict[str, Any]:
-    sides = (Variant(report.base, tuple(report.before)), Variant("now", tuple(report.now)))
+    before, now = (
+        Variant(name, tuple(reports))
+        for name, reports in zip(report.names, (report.before, report.now), strict=True)
+    )
     refused = report.refused
     return {
-        **variants_json(sides),
+        **variants_json((before, now)),
         "limits": {"time": report.limits.time, "dram": report.limits.dram},
         "uncompared": len(report.uncompared),
         "changes": [
@@ -329,6 +338,7 @@ def _json(report: ChangeReport) -> dict[str, Any]:
                 "time_growth": change.time_growth,
                 "dram_growth": change.dram_growth,
                 "why": _why(change),
+                **difference_text.to_json(change.difference, report.diffs),
             }
             for change in report.changes
         ],

@@ -1,5 +1,5 @@
-"""``tirlens compare``: kernels on other devices, with other arguments, or before a change, and
-measured runs."""
+"""``tirlens compare``: kernels on other devices, with other arguments, under another framework, or
+before a change, and measured runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tirlens import array_words
-from tirlens.cli import base_comparison, file_analysis, model_comparison, outcome
+from tirlens.cli import (
+    base_comparison,
+    file_analysis,
+    model_comparison,
+    outcome,
+    version_comparison,
+)
 from tirlens.cli.comparison_table import write_comparison
 from tirlens.cli.errors import UsageError
 from tirlens.cli.measured import comparison as measured_comparison
@@ -26,18 +32,26 @@ def execute(arguments: argparse.Namespace) -> int:
         raise UsageError("compare needs a FILE with kernels, or --measured OLD NEW")
     if arguments.format == "csv":
         raise UsageError("--format csv needs --measured OLD NEW")
+    if arguments.base is not None and len(arguments.pythons) > 1:
+        raise UsageError("--base takes one --python")
     if arguments.base is not None:
         return base_comparison.execute(arguments)
+    if len(arguments.pythons) > 1:
+        return version_comparison.execute(arguments)
+    if arguments.diff:
+        raise UsageError("--diff needs two --python")
     several = [len(items) > 1 for items in (arguments.device, arguments.call, arguments.model)]
     if sum(several) != 1:
         raise UsageError(
             "compare needs two or more --device, two or more --call, two or more --model, "
-            "--base GITREV or --measured"
+            "two --python, --base GITREV or --measured"
         )
     if arguments.fail_above or arguments.write or arguments.format in ("sarif", "github"):
-        raise UsageError("--fail-above, --write and these formats need --base GITREV")
+        raise UsageError(
+            "--fail-above, --write and these formats need --base GITREV or two --python"
+        )
     if arguments.allow_uncompared:
-        raise UsageError("--allow-uncompared needs --base GITREV")
+        raise UsageError("--allow-uncompared needs --base GITREV or two --python")
     if len(arguments.model) > 1:
         return model_comparison.execute(arguments)
     traced = file_analysis.trace(arguments)

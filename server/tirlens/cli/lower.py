@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tirlens import pipeline
 from tirlens.cli import file_analysis, outcome
+from tirlens.cli.call_steps import merge_steps
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import stream, write_json
 from tirlens.cli.traced_file import Traced
@@ -16,6 +19,7 @@ from tirlens.cli.worker_pool import WorkerPool, worker_pool
 from tirlens.ide import places
 from tirlens.ide.notebook_file import NotebookFile
 from tirlens.pipeline.analysis_request import selected_kernels
+from tirlens.pipeline.compilation_request import compilation_steps
 from tirlens.pipeline.generation_request import (
     NO_CUDA_KERNEL,
     generated_json,
@@ -23,7 +27,6 @@ from tirlens.pipeline.generation_request import (
     linked_code,
 )
 from tirlens.pipeline.machine_code import resource_text
-from tirlens.worker_client import find_interpreter
 from tirlens.worker_client.toolchain import find_toolchain
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import SASS, GeneratedCode, Result
@@ -42,7 +45,7 @@ def execute(arguments: argparse.Namespace) -> int:
         arguments.emit, arguments.lines = SASS, True
     with worker_pool(1) as pool:
         (traced,) = file_analysis.trace_in(pool, arguments)
-        answer = pool.run(generate(pool, traced, arguments.emit, arguments.python))
+        answer = pool.run(generate(pool, traced, [arguments.emit]))
     if answer is None:
         if traced.result.kernels:
             raise UsageError(NO_CUDA_KERNEL)
@@ -67,31 +70,26 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 async def generate(
-    pool: WorkerPool, traced: Traced, language: str, python: str | None
+    pool: WorkerPool, traced: Traced, languages: Sequence[str], **options: object
 ) -> Result | None:
-    """The code of the CUDA kernels of `traced` in `language`; None if it has none.
+    """The code of the CUDA kernels of `traced` in `languages`; None if it has none.
 
-    `python` is the interpreter that the options name.
+    `options` replace those of the analysis.
     """
+    interpreter = traced.interpreter
+    if interpreter is None:
+        return None
     path = Path(traced.path)
-    first = pipeline.analysis_request(
-        2, str(path.absolute()), traced.text, traced.source, traced.options
-    )
-    project = traced.options.project
-    interpreter = find_interpreter(
-        path,
-        setting=python or project.python,
-        framework_hint=traced.source.framework_hint,
-    )
+    chosen = replace(traced.options, **options)  # pyright: ignore[reportArgumentType]
+    first = pipeline.analysis_request(2, str(path.absolute()), traced.text, traced.source, chosen)
     compiler = find_toolchain(interpreter.path).compiler
-    request = generation_request(
-        first, traced.result, traced.source, traced.options, [language], compiler
-    )
+    request = generation_request(first, traced.result, traced.source, chosen, languages, compiler)
     if request is None:
         return None
     names = ", ".join(kernel.name for kernel in selected_kernels(traced.source, traced.options))
     pool.say(f"{traced.path}: generating the code of {names}")
-    return await pool.analyze(interpreter, request, lambda _: None)
+    steps = compilation_steps(request)
+    return merge_steps([await pool.analyze(interpreter, one, lambda _: None) for one in steps])
 
 
 def _cells_json(notebook: NotebookFile | None) -> dict[str, Any]:

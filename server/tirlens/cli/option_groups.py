@@ -80,7 +80,14 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="sizes of a language model, such as qwen3-32b; report and compare take several",
     )
-    parser.add_argument("--python", metavar="INTERPRETER", help="the Python that has the framework")
+    parser.add_argument(
+        "--python",
+        dest="pythons",
+        action="append",
+        default=[],
+        metavar="INTERPRETER",
+        help="the Python that has the framework; compare takes two",
+    )
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:

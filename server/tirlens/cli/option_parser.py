@@ -38,7 +38,12 @@ COMPARISONS = ("table", "json", "csv", "markdown", "sarif", "github")
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command and its options; wrong usage ends the program with status 2."""
-    arguments = command_parser().parse_args(argv)
+    parser = command_parser()
+    arguments = parser.parse_args(argv)
+    if "pythons" in arguments:
+        if len(arguments.pythons) > 1 and arguments.command != "compare":
+            parser.error("one --python, please; tirlens compare takes two")
+        arguments.python = next(iter(arguments.pythons), None)
     if getattr(arguments, "csv", None) == STANDARD_OUTPUT:
         # The table in place of the other output: a reader of CSV cannot tell them apart.
         arguments.csv, arguments.format = None, "csv"
@@ -191,7 +196,8 @@ def _lower(commands: Commands) -> None:
 
 def _compare(commands: Commands) -> None:
     parser = commands.add_parser(
-        "compare", help="kernels on several devices, calls or revisions, or two measured runs"
+        "compare",
+        help="kernels on several devices, calls, frameworks or revisions, or two measured runs",
     )
     add_analysis(parser, "*")
     parser.set_defaults(**_NO_TABLE_OF_OPERATIONS)
@@ -226,13 +232,22 @@ def _compare(commands: Commands) -> None:
         help="compare with the files at a revision; A... for where this branch left A",
     )
     parser.add_argument(
+        "--diff",
+        action="append",
+        default=[],
+        choices=("cuda", "tir"),
+        help="with two --python: the lines of the generated CUDA source or of the lowered IR that "
+        "differ; may be repeated",
+    )
+    parser.add_argument(
         "--fail-above",
         action="append",
         default=[],
         metavar="LIMIT",
-        help="with --base or --measured: end with status 3 where a kernel takes more than before "
-        "by more than this: 5%% of its time and DRAM traffic, time=5%%, dram=2%%; or where it has "
-        "no figures any more. Measured times must differ by more than their spread, too",
+        help="with --base, two --python or --measured: end with status 3 where a kernel takes more "
+        "than before by more than this: 5%% of its time and DRAM traffic, time=5%%, dram=2%%; or "
+        "where it has no figures any more. Measured times must differ by more than their spread, "
+        "too",
     )
     parser.add_argument(
         "--allow-uncompared",
@@ -247,8 +262,8 @@ def _compare(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="with --base or --measured: also write this .md, .sarif or .json; .csv or .html of "
-        "measured runs",
+        help="with --base, two --python or --measured: also write this .md, .sarif or .json; .csv "
+        "or .html of measured runs",
     )
 
 

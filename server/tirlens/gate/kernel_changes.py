@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tirlens.gate.changed_lines import ChangedLine, Lines, changed_line
+from tirlens.gate.differences import Difference
 from tirlens.gate.growth_limits import Limits, growth, noise_s
 from tirlens.gate.pairing import counterparts, identity, is_same_problem, pairs, work_key
 from tirlens.ide import labels
@@ -41,7 +42,8 @@ class Change:
     compared; ``unsure`` where the growth is within the model's noise; ``faster``; ``changed`` where
     the limits allow the growth; ``new``, ``removed``, ``same``.
     `line` is the line whose change explains the growth of the time.  `is_edited` is false if
-    neither the file nor what it imports differs.
+    neither the file nor what it imports differs.  `difference` is what two frameworks make of the
+    kernel; None where one framework is on both sides.
     """
 
     path: str
@@ -54,6 +56,7 @@ class Change:
     message: str = ""
     line: ChangedLine | None = None
     is_edited: bool = True
+    difference: Difference | None = None
 
     @property
     def is_uncompared(self) -> bool:
@@ -79,7 +82,7 @@ class Change:
 
 def changes(before: FileReport | None, now: FileReport, limits: Limits) -> list[Change]:
     """The changes of the kernels of one file; `before` is None for a new file."""
-    missing_arguments = {item.kernel: item.reason for item in now.needs}
+    missing_arguments = _missing_arguments(now)
     is_edited = before is not now
     lines = Lines.between(before, now) if before is not None and is_edited else None
     out: list[Change] = []
@@ -87,13 +90,29 @@ def changes(before: FileReport | None, now: FileReport, limits: Limits) -> list[
     for old, new in counterparts(before, now):
         found.add((new or old)[0].definition)
         for old_kernel, new_kernel in pairs(old, new):
-            out.append(_change(old_kernel, new_kernel, now, limits, missing_arguments, lines))
+            change = _change(old_kernel, new_kernel, now, limits, missing_arguments, lines)
+            if old_kernel is None and before is not None and not change.message:
+                change = replace(change, message=_message_of_new(new_kernel, before))
+            out.append(change)
     out += [
         _change_without_arguments(name, before, now, reason)
         for name, reason in missing_arguments.items()
         if name not in found
     ]
     return out if is_edited else [replace(change, is_edited=False) for change in out]
+
+
+def _missing_arguments(file: FileReport) -> dict[str, str]:
+    """Why kernels have no arguments, by their names."""
+    return {item.kernel: item.reason for item in file.needs}
+
+
+def _message_of_new(kernel: KernelReport | None, before: FileReport) -> str:
+    """Why a kernel that the file had before has a report only now; empty if it is new."""
+    if kernel is None or all(one.name != kernel.definition for one in before.source.kernels):
+        return ""
+    _, cause = _explain_missing(kernel, before, _missing_arguments(before))
+    return f"before: {cause}" if cause else ""
 
 
 def with_moves(
@@ -167,8 +186,10 @@ def _verdicts(
         why = new_kernel.message or f"needs {', '.join(new_kernel.needs)}"
         return ("failed" if old_kernel is None else _loss_verdict(old_kernel),), why
     over: tuple[Verdict, ...] = ("over-budget",) if new_kernel.over_budget else ()
-    if old_kernel is None or not old_kernel.has_counts:
+    if old_kernel is None:
         return (*over, "new"), ""
+    if not old_kernel.has_counts:
+        return (*over, "new"), f"before: {old_kernel.message}" if old_kernel.message else ""
     if work_key(old_kernel) != work_key(new_kernel) and not is_same_problem(old_kernel, new_kernel):
         return (*over, "other-work"), _difference_of_work(old_kernel, new_kernel)
     lost = [
@@ -180,7 +201,11 @@ def _verdicts(
         if had is not None and has is None
     ]
     if lost:
-        return ("lost", *over), f"its {' and '.join(lost)} can no longer be estimated"
+        why = f": {new_kernel.message}" if new_kernel.message else ""
+        return ("lost", *over), f"its {' and '.join(lost)} can no longer be estimated{why}"
+    if old_kernel.time_s is None and new_kernel.time_s is not None:
+        why = f": {old_kernel.message}" if old_kernel.message else ""
+        return ("changed", *over), f"its time could not be estimated before{why}"
     return (*_growth_verdicts(old_kernel, new_kernel, limits), *over) or ("same",), ""
 
 

@@ -9,7 +9,7 @@ from tirlens.ide import labels
 
 if TYPE_CHECKING:
     from tirlens.model.report import KernelReport, Occupancy, Waves
-    from tirlens_worker.facts import Move
+    from tirlens_worker.facts import LoweredLaunch, Move
 
 _VERBS = {"read": "read", "write": "written", "atomic": "updated atomically"}
 _ROUTES = {"tma": "by TMA", "async": "by cp.async"}
@@ -64,6 +64,40 @@ def array_transfers(report: KernelReport) -> str:
     for move in report.lowered.moves:
         groups.setdefault(_transfer_text(move), []).append(labels.ascii_(move.buffer))
     return "; ".join(f"{', '.join(names)} {manner}" for manner, names in groups.items())
+
+
+def transfers_of_arrays(lowered: LoweredLaunch) -> dict[str, str]:
+    """``read by TMA``, ``written 4 B at a time`` by the name of the array."""
+    found: dict[str, list[str]] = {}
+    for move in lowered.moves:
+        found.setdefault(labels.ascii_(move.buffer), []).append(_transfer_text(move))
+    return {name: ", ".join(manners) for name, manners in found.items()}
+
+
+def loading_warps(lowered: LoweredLaunch) -> dict[str, str]:
+    """``a producer's warps`` or ``the warps that compute`` for the load of each array."""
+    loads = lowered.routes.loads if lowered.routes is not None else ()
+    found: dict[str, set[bool]] = {}
+    for load in loads:
+        found.setdefault(f"load of {labels.ascii_(load.buffer)}", set()).add(load.by_producer)
+    words = {True: "a producer's warps", False: "the warps that compute"}
+    return {
+        name: " and ".join(words[is_producers] for is_producers in sorted(kinds, reverse=True))
+        for name, kinds in found.items()
+    }
+
+
+def product_instructions(lowered: LoweredLaunch) -> dict[str, str]:
+    """``wgmma``, ``mma`` for the products that add to each array, by its name."""
+    products = lowered.routes.products if lowered.routes is not None else ()
+    if not products:
+        family = lowered.matrix_instruction
+        return {"products": family} if family is not None else {}
+    found: dict[str, set[str]] = {}
+    for product in products:
+        name = f"product of {labels.ascii_(product.accumulator)}"
+        found.setdefault(name, set()).add(product.instruction)
+    return {name: " and ".join(sorted(kinds)) for name, kinds in found.items()}
 
 
 def _transfer_text(move: Move) -> str:

@@ -42,16 +42,14 @@ class SampledKernel:
     reason: str = ""
 
 
-def sampled_kernels(
-    report: MeasuredReport, traced: Sequence[Traced], arguments: argparse.Namespace
-) -> tuple[SampledKernel, ...]:
+def sampled_kernels(report: MeasuredReport, traced: Sequence[Traced]) -> tuple[SampledKernel, ...]:
     """The sampled executions whose function has the name of one of the kernels of `traced`."""
     sampled = [one for trace in report.traces for one in samples_by_line(trace.source_lines)]
     named = [(one, files) for one in sampled if (files := _files_of(one, traced))]
     if not named:
         return ()
     with worker_pool(1) as pool:
-        texts = _Texts(pool, arguments.python)
+        texts = _Texts(pool)
         return tuple(_find(one, files, texts) for one, files in named)
 
 
@@ -65,9 +63,8 @@ def _files_of(sampled: KernelSamples, traced: Sequence[Traced]) -> list[Traced]:
 class _Texts:
     """The texts that may be the source of a kernel, of each file once."""
 
-    def __init__(self, pool: WorkerPool, python: str | None) -> None:
+    def __init__(self, pool: WorkerPool) -> None:
         self._pool = pool
-        self._python = python
         self._known: dict[str, list[tuple[str, SourceText]]] = {}
 
     def of(self, file: Traced, sampled: KernelSamples) -> Iterator[SourceText]:
@@ -80,7 +77,7 @@ class _Texts:
         yield from (text for name, text in self._known[file.path] if name in functions)
 
     def _generate(self, file: Traced) -> Iterator[tuple[str, SourceText]]:
-        answer = self._pool.run(generate(self._pool, file, CUDA, self._python))
+        answer = self._pool.run(generate(self._pool, file, [CUDA]))
         if answer is None:
             return
         for code in linked_code(answer, file.result.kernels):

@@ -107,7 +107,7 @@ def match_workspace(report: MeasuredReport, arguments: argparse.Namespace) -> Wo
         total_s,
         tuple(notes),
         tuple(traced),
-        sampled_kernels(report, traced, arguments),
+        sampled_kernels(report, traced),
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set
 
 from ...facts import (
     LoweredLaunch,
@@ -20,6 +20,7 @@ from ...facts import (
     MatrixProduct,
     Move,
     SharedArray,
+    TileLoad,
 )
 from ..compile_options import PASS_CONFIGS
 from ..ir import dialect
@@ -45,8 +46,9 @@ def lower(prim_func: Any, target: Mapping[str, Any]) -> LoweredLaunch:
     Raises:
         LoweringError: the framework raises an error, or yields no kernel.
     """
-    sizes: Dict[str, int] = {}
-    kernels = [DeviceFunction(function) for function in _device_functions(prim_func, target, sizes)]
+    unmerged = _Unmerged()
+    functions = _device_functions(prim_func, target, unmerged)
+    kernels = [DeviceFunction(function) for function in functions]
     if not kernels:
         raise LoweringError("the lowered code has no kernel")
     register_requests = [kernel.registers for kernel in kernels if kernel.registers is not None]
@@ -67,24 +69,63 @@ def lower(prim_func: Any, target: Mapping[str, Any]) -> LoweredLaunch:
             Move(buffer, mode, route, tuple(sorted(widths)))
             for (buffer, mode, route), widths in sorted(moves.items())
         ),
-        routes=_routes(kernels, sizes),
+        routes=_routes(kernels, unmerged),
     )
 
 
-def _routes(kernels: Sequence[DeviceFunction], sizes: Mapping[str, int]) -> LoweredRoutes:
-    loads = {load for kernel in kernels for load in kernel.loads}
+class _Unmerged:
+    """The shared arrays ahead of the pass that puts all of them into one.
+
+    `sizes` are their elements by name, and `filled_from` the names of the arrays that each global
+    array is loaded into.
+    """
+
+    def __init__(self) -> None:
+        self.sizes: Dict[str, int] = {}
+        self.filled_from: Dict[str, Set[str]] = {}
+
+    def read(self, module: Any) -> None:
+        """Add the arrays of `module`."""
+        self.sizes.update(shared_array_sizes(module))
+        for _, function in module.functions.items():
+            for load in DeviceFunction(function).loads if hasattr(function, "body") else ():
+                self.filled_from.setdefault(load.buffer, set()).add(load.shared)
+
+    def named(self, loads: Iterable[TileLoad]) -> Set[TileLoad]:
+        """`loads` of lowered code with the names of the arrays before they were merged.
+
+        Versions before 0.1.10 leave only the merged one.  Where a global array is then loaded in
+        several ways, it is not known into which array each way is.
+        """
+        merged: Dict[str, Set[TileLoad]] = {}
+        found: Set[TileLoad] = set()
+        for load in loads:
+            if load.shared in self.filled_from.get(load.buffer, (load.shared,)):
+                found.add(load)
+            else:
+                merged.setdefault(load.buffer, set()).add(load)
+        for buffer, same in merged.items():
+            if len(same) == 1:
+                load = same.pop()
+                found.update(
+                    TileLoad(buffer, name, load.route, load.by_producer)
+                    for name in self.filled_from[buffer]
+                )
+        return found
+
+
+def _routes(kernels: Sequence[DeviceFunction], unmerged: _Unmerged) -> LoweredRoutes:
+    loads = unmerged.named(load for kernel in kernels for load in kernel.loads)
     products = {product for kernel in kernels for product in kernel.products}
     return LoweredRoutes(
         loads=tuple(sorted(loads, key=lambda load: (load.buffer, load.shared, load.route))),
         products=tuple(MatrixProduct(*product) for product in sorted(products)),
-        shared_arrays=tuple(SharedArray(*pair) for pair in sorted(sizes.items())),
+        shared_arrays=tuple(SharedArray(*pair) for pair in sorted(unmerged.sizes.items())),
     )
 
 
-def _device_functions(
-    prim_func: Any, target: Mapping[str, Any], sizes: Dict[str, int]
-) -> List[Any]:
-    """The lowered device functions; `sizes` receives the elements of their shared arrays."""
+def _device_functions(prim_func: Any, target: Mapping[str, Any], unmerged: _Unmerged) -> List[Any]:
+    """The lowered device functions; `unmerged` receives their shared arrays."""
     tvm = importlib.import_module("tvm")
     engine = importlib.import_module("tilelang.engine.lower")
     tvm_target = tvm.target.Target(
@@ -94,7 +135,7 @@ def _device_functions(
     config = {str(key): value for key, value in options.items()}
     try:
         # Passes read the target of the context, code generators that of the argument.
-        instruments = [_shared_array_instrument(sizes)]
+        instruments = [_shared_array_instrument(unmerged)]
         context = tvm.transform.PassContext(opt_level=3, config=config, instruments=instruments)
         with context, tvm_target:
             lowered = engine.lower(prim_func, target=tvm_target, enable_device_compile=False)
@@ -103,8 +144,8 @@ def _device_functions(
     return [function for _, function in lowered.device_mod.functions.items()]
 
 
-def _shared_array_instrument(sizes: Dict[str, int]) -> Any:
-    """Reads the sizes of shared arrays ahead of the pass that puts all of them into one."""
+def _shared_array_instrument(unmerged: _Unmerged) -> Any:
+    """Reads shared arrays ahead of the pass that puts all of them into one."""
     instrument = importlib.import_module("tvm.ir.instrument")
 
     class Reader:
@@ -112,7 +153,7 @@ def _shared_array_instrument(sizes: Dict[str, int]) -> Any:
 
         def run_before_pass(self, module: Any, info: Any) -> None:
             if str(info.name).endswith(_MERGING_PASS):
-                sizes.update(shared_array_sizes(module))
+                unmerged.read(module)
 
     return instrument.pass_instrument(Reader)()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from ...facts import AccessMode, MatrixInstruction, Route, TileLoad
 from .. import removed_names
@@ -71,9 +71,11 @@ class DeviceFunction:
         elif name == "BufferStore":
             self._element(node, "write", dialect.dtype_of(node.value))
             self._fill(node)
-        elif name == "AllocBuffer" and dialect.scope_of(node.buffer) in _STATIC_SCOPES:
-            count = math.prod(int(dialect.plain(extent)) for extent in node.buffer.shape)
-            self.shared_bytes += count * width_bytes(dialect.dtype_of(node.buffer))
+        else:
+            allocation = _allocation_of(node)
+            if allocation is not None and allocation.scope in _STATIC_SCOPES:
+                count = math.prod(map(int, allocation.extents))
+                self.shared_bytes += count * width_bytes(allocation.dtype)
 
     def _call(self, call: Any, name: str) -> None:
         family: Optional[MatrixInstruction] = next(
@@ -177,18 +179,39 @@ def shared_array_sizes(module: Any) -> Dict[str, int]:
     sizes: Dict[str, int] = {}
 
     def add(node: Any) -> None:
-        if dialect.kind(node) != "AllocBuffer":
+        found = _allocation_of(node)
+        if found is None or found.scope not in _TILE_SCOPES:
             return
-        buffer = node.buffer
-        extents = [dialect.plain(extent) for extent in buffer.shape]
-        if dialect.scope_of(buffer) in _TILE_SCOPES and all(isinstance(n, int) for n in extents):
-            name = str(buffer.data.name)
-            sizes[name] = max(math.prod(extents), sizes.get(name, 0))
+        if all(isinstance(extent, int) for extent in found.extents):
+            sizes[found.name] = max(math.prod(found.extents), sizes.get(found.name, 0))
 
     for _, function in module.functions.items():
         if hasattr(function, "body"):
             visit(function.body, add)
     return sizes
+
+
+class _Allocation(NamedTuple):
+    name: str
+    scope: str
+    dtype: str
+    extents: List[Any]
+
+
+def _allocation_of(node: Any) -> Optional[_Allocation]:
+    """The array that a statement allocates: an ``AllocBuffer``, an ``Allocate`` before it."""
+    kind = dialect.kind(node)
+    if kind == "AllocBuffer":
+        buffer = node.buffer
+        name, scope = str(buffer.data.name), dialect.scope_of(buffer)
+        extents, dtype = buffer.shape, dialect.dtype_of(buffer)
+    elif kind == "Allocate":
+        variable = node.buffer_var
+        name, scope = str(variable.name), str(variable.type_annotation.storage_scope)
+        extents, dtype = node.extents, str(node.dtype)
+    else:
+        return None
+    return _Allocation(name, scope, dtype, [dialect.plain(extent) for extent in extents])
 
 
 def _producer_nodes(body: Any) -> Set[int]:
