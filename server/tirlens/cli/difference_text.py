@@ -34,7 +34,7 @@ def print_all(
         for note in found.notes:
             out.print(Text(note), soft_wrap=True)
         for text in _diffs(found, diffs):
-            out.print(Text(text), soft_wrap=True)
+            out.print(Text(text.rstrip("\n")), soft_wrap=True)
     if any(True for _ in _different(changes)):
         out.print()
 

@@ -60,14 +60,14 @@ def causes(
     if now_s is None:
         return []
     found: list[Cause] = []
-    for aspect, restored in _restored(before, now, device.arch):
+    for aspect, restored in _restorations(before, now, device.arch):
         then_s = time_s(restored) if restored != now else now_s
         if then_s is not None and then_s != now_s:
             found.append(Cause(aspect, now_s - then_s))
     return sorted(found, key=lambda cause: -abs(cause.effect_s))
 
 
-def _restored(
+def _restorations(
     before: KernelFacts, now: KernelFacts, arch: str
 ) -> Iterator[tuple[Aspect, KernelFacts]]:
     """The facts of now with one aspect of before each."""

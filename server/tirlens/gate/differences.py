@@ -77,8 +77,8 @@ def _without_effect(figures: Sequence[FigureChange], code: CodeChange | None) ->
     if cuda is not None and not cuda.diff:
         return "the same generated code"
     if figures:
-        return f"nothing that differs costs time: {'; '.join(one.text for one in figures)}"
+        return f"the same time by the model, with {'; '.join(one.text for one in figures)}"
     if cuda is not None:
         lines = labels.count(max(cuda.added, cuda.removed), "line")
-        return f"the model sees no difference: {lines} of the generated code differ"
+        return f"the same time by the model, with {lines} of the generated code that differ"
     return ""

@@ -46,7 +46,7 @@ def lower(prim_func: Any, target: Mapping[str, Any]) -> LoweredLaunch:
     Raises:
         LoweringError: the framework raises an error, or yields no kernel.
     """
-    unmerged = _Unmerged()
+    unmerged = UnmergedArrays()
     functions = _device_functions(prim_func, target, unmerged)
     kernels = [DeviceFunction(function) for function in functions]
     if not kernels:
@@ -73,7 +73,7 @@ def lower(prim_func: Any, target: Mapping[str, Any]) -> LoweredLaunch:
     )
 
 
-class _Unmerged:
+class UnmergedArrays:
     """The shared arrays ahead of the pass that puts all of them into one.
 
     `sizes` are their elements by name, and `filled_from` the names of the arrays that each global
@@ -114,7 +114,7 @@ class _Unmerged:
         return found
 
 
-def _routes(kernels: Sequence[DeviceFunction], unmerged: _Unmerged) -> LoweredRoutes:
+def _routes(kernels: Sequence[DeviceFunction], unmerged: UnmergedArrays) -> LoweredRoutes:
     loads = unmerged.named(load for kernel in kernels for load in kernel.loads)
     products = {product for kernel in kernels for product in kernel.products}
     return LoweredRoutes(
@@ -124,7 +124,9 @@ def _routes(kernels: Sequence[DeviceFunction], unmerged: _Unmerged) -> LoweredRo
     )
 
 
-def _device_functions(prim_func: Any, target: Mapping[str, Any], unmerged: _Unmerged) -> List[Any]:
+def _device_functions(
+    prim_func: Any, target: Mapping[str, Any], unmerged: UnmergedArrays
+) -> List[Any]:
     """The lowered device functions; `unmerged` receives their shared arrays."""
     tvm = importlib.import_module("tvm")
     engine = importlib.import_module("tilelang.engine.lower")
@@ -144,7 +146,7 @@ def _device_functions(prim_func: Any, target: Mapping[str, Any], unmerged: _Unme
     return [function for _, function in lowered.device_mod.functions.items()]
 
 
-def _shared_array_instrument(unmerged: _Unmerged) -> Any:
+def _shared_array_instrument(unmerged: UnmergedArrays) -> Any:
     """Reads shared arrays ahead of the pass that puts all of them into one."""
     instrument = importlib.import_module("tvm.ir.instrument")
 
