@@ -150,4 +150,4 @@ def test_names_of_merged_arrays(
 ) -> None:
     arrays = UnmergedArrays()
     arrays.filled_from = filled_from
-    assert arrays.named(loads) == wanted
+    assert arrays.with_names(loads) == wanted

@@ -91,7 +91,7 @@ class UnmergedArrays:
             for load in DeviceFunction(function).loads if hasattr(function, "body") else ():
                 self.filled_from.setdefault(load.buffer, set()).add(load.shared)
 
-    def named(self, loads: Iterable[TileLoad]) -> Set[TileLoad]:
+    def with_names(self, loads: Iterable[TileLoad]) -> Set[TileLoad]:
         """`loads` of lowered code with the names of the arrays before they were merged.
 
         Versions before 0.1.10 leave only the merged one.  Where a global array is then loaded in
@@ -115,7 +115,7 @@ class UnmergedArrays:
 
 
 def _routes(kernels: Sequence[DeviceFunction], unmerged: UnmergedArrays) -> LoweredRoutes:
-    loads = unmerged.named(load for kernel in kernels for load in kernel.loads)
+    loads = unmerged.with_names(load for kernel in kernels for load in kernel.loads)
     products = {product for kernel in kernels for product in kernel.products}
     return LoweredRoutes(
         loads=tuple(sorted(loads, key=lambda load: (load.buffer, load.shared, load.route))),
