@@ -18,7 +18,7 @@ from pygls.protocol import default_converter
 
 from support.lsp_session import ClientHere, run
 from support.rpc import CAPABILITIES, RpcError
-from tirlens.lsp import clicks, client_process, commands, generated_code, welcome
+from tirlens.lsp import clicks, client_process, commands, generated_code, tuning, welcome
 from tirlens.lsp.handlers import create_server
 from tirlens.lsp.protocol import frame
 from tirlens.lsp.serve import serve_client
@@ -220,7 +220,12 @@ def test_welcome_says_what_pygls_would(encoding: str) -> None:
     found = welcome.answer(request)
     assert found is not None
     assert json.loads(found[1].partition(b"\r\n\r\n")[2]) == json.loads(json.dumps(reply))
-    assert (*commands.TABLE, *generated_code.TABLE, *clicks.TABLE) == welcome.COMMANDS
+    assert (
+        *commands.TABLE,
+        *generated_code.TABLE,
+        *clicks.TABLE,
+        *tuning.TABLE,
+    ) == welcome.COMMANDS
 
 
 @pytest.mark.parametrize(

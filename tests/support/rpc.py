@@ -59,6 +59,10 @@ class Client:
         )
         self.notifications: list[tuple[str, Any]] = []
         self.requests: list[str] = []
+        self.asked: list[tuple[str, Any]] = []
+        """The requests of the server with their parameters."""
+        self.replies: dict[str, Any] = {}
+        """What the server's requests are answered with, by method; null by default."""
         self.answers: dict[Any, list[dict[str, Any]]] = {}
         self.stderr = b""
         self.stray: list[bytes] = []
@@ -225,9 +229,11 @@ class Client:
             message = json.loads(stream.read(length))
             if "method" in message and "id" in message:
                 self.requests.append(message["method"])
+                self.asked.append((message["method"], message.get("params")))
+                result = self.replies.get(message["method"])
                 # Its input may be closed by now.
                 with contextlib.suppress(OSError, ValueError):
-                    self.send({"jsonrpc": "2.0", "id": message["id"], "result": None})
+                    self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
             with self._changed:
                 if "method" not in message:
                     self.answers.setdefault(message.get("id"), []).append(message)

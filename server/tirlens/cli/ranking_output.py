@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tirlens.cli.output import console
 from tirlens.ide import labels
-from tirlens.tuning import Configuration, Ranking
+from tirlens.tuning import Configuration, Ranking, ranking_text
 from tirlens.tuning.ranking import overlapping
 
 _DEFAULT_TOP = 20
@@ -27,7 +27,7 @@ def write_table(
     for number, ranking in enumerate(rankings):
         if number:
             screen.print()
-        screen.print(Text(_heading(ranking), style="bold"))
+        screen.print(Text(ranking_text.heading(ranking), style="bold"))
         screen.print(Text(f"  {_conditions(ranking)}"))
         if ranking.timed:
             screen.print(_table(ranking, top or _DEFAULT_TOP))
@@ -52,19 +52,12 @@ def _python_list(ranking: Ranking, top: int | None) -> str:
         f"    {python_dict(one.arguments)},  # {labels.seconds(one.estimate.time_s)}\n"
         for one in ranking.timed[:top]
     ]
-    return f"[  # {_heading(ranking)}\n{''.join(lines)}]"
+    return f"[  # {ranking_text.heading(ranking)}\n{''.join(lines)}]"
 
 
 def python_dict(arguments: Mapping[str, str]) -> str:
     """A configuration as the display of a dictionary."""
     return "{" + ", ".join(f'"{name}": {value}' for name, value in arguments.items()) + "}"
-
-
-def _heading(ranking: Ranking) -> str:
-    return (
-        f"{ranking.kernel} on {ranking.device.id}: "
-        f"{labels.count(len(ranking.configurations), 'configuration')}, {ranking.refused} refused"
-    )
 
 
 def _conditions(ranking: Ranking) -> str:

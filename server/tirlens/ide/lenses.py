@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tirlens.model.report import KernelReport
     from tirlens.model.totals import ModuleTotal
 
-Action = Literal["report", "call", "device", "trust", "analyze", "none"]
+Action = Literal["report", "call", "device", "trust", "analyze", "tune", "none"]
 
 
 _LEAST_VERDICT = 12
@@ -29,6 +29,7 @@ UNTRUSTED = "untrusted: analysis needs to run this file"
 CANCELLED = "cancelled: click to analyse"
 AWAITS_SAVE = "not analysed yet: save, or click to analyse"
 STALE = "stale: save to refresh"
+TUNE = "rank configurations"
 BROKEN = "as before the syntax error"
 
 

@@ -61,6 +61,7 @@ def commands(parts: Parts, line: int, trusted: bool) -> list[types.CodeAction]:
             (f"Show the generated code of {kernel.name}", "tirlens.showGeneratedCode", own),
             (f"Choose the arguments of {kernel.name}", "tirlens.chooseCall", own),
             ("Choose the device", "tirlens.chooseDevice", []),
+            (f"Rank the configurations of {kernel.name}", "tirlens.tuneKernel", own),
             (
                 f"Go to the hottest line of {kernel.name}",
                 "tirlens.goToHottestLine",

@@ -168,6 +168,47 @@ class Client:
         finally:
             del self._tasks[token]
 
+    async def with_progress(
+        self,
+        title: str,
+        work: Callable[[Callable[[str, int | None], None]], Coroutine[Any, Any, _T]],
+    ) -> _T:
+        """The result of `work`, which reports messages and percentages to a progress `title`.
+
+        Raises:
+            CancelledError: the client cancelled it.
+        """
+        self._tokens += 1
+        token = f"tirlens/{self._tokens}"
+        is_displayed = await self._create_progress(token)
+
+        def report(message: str, percentage: int | None) -> None:
+            if is_displayed:
+                self._send_progress(
+                    token, types.WorkDoneProgressReport(message=message, percentage=percentage)
+                )
+
+        if is_displayed:
+            self._send_progress(token, types.WorkDoneProgressBegin(title, cancellable=True))
+        try:
+            return await self.cancellable(work(report), token)
+        finally:
+            if is_displayed:
+                self._send_progress(token, types.WorkDoneProgressEnd())
+
+    async def _create_progress(self, token: str) -> bool:
+        """Whether the client shows a progress for `token`."""
+        if not self._can("window.work_done_progress"):
+            return False
+        try:
+            await self._server.protocol.send_request_async(
+                types.WINDOW_WORK_DONE_PROGRESS_CREATE, types.WorkDoneProgressCreateParams(token)
+            )
+        except Exception:
+            logger.info("The client declined to show progress")
+            return False
+        return True
+
     def cancel(self, token: str | int) -> None:
         """Cancel what the client has begun with the progress `token`, if it is under way."""
         task = self._tasks.get(token)
@@ -217,13 +258,7 @@ class Client:
     async def _display(self, uri: str, progress: _Progress) -> None:
         """Display the progress of an analysis that takes longer than a moment."""
         await asyncio.sleep(_PROGRESS_DELAY_S)
-        create = types.WorkDoneProgressCreateParams(token=progress.token)
-        try:
-            await self._server.protocol.send_request_async(
-                types.WINDOW_WORK_DONE_PROGRESS_CREATE, create
-            )
-        except Exception:
-            logger.info("The client declined to show progress")
+        if not await self._create_progress(progress.token):
             return
         if self._progress.get(uri) is not progress:
             return

@@ -31,6 +31,7 @@ _COMMANDS = {
     "device": "tirlens.chooseDevice",
     "trust": "tirlens.manageTrust",
     "analyze": "tirlens.analyze",
+    "tune": "tirlens.tuneKernel",
 }
 
 

@@ -223,9 +223,10 @@ def _add_outline_and_actions(server: Server) -> None:
 
 
 def _add_commands(server: Server) -> None:
-    from tirlens.lsp import clicks, commands, generated_code
+    from tirlens.lsp import clicks, commands, generated_code, tuning
 
-    for name, function in (commands.TABLE | generated_code.TABLE | clicks.TABLE).items():
+    tables = commands.TABLE | generated_code.TABLE | clicks.TABLE | tuning.TABLE
+    for name, function in tables.items():
         server.command(name)(_command(server, function))
 
 

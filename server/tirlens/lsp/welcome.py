@@ -44,6 +44,7 @@ COMMANDS = (
     "tirlens.chooseCall",
     "tirlens.analyze",
     "tirlens.manageTrust",
+    "tirlens.tuneKernel",
 )
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")

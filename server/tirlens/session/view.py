@@ -140,7 +140,9 @@ def _parts(
     # At the end, where it moves nothing.
     if not lines.is_unchanged(analysed.extent.line, analysed.extent.end_line):
         return (*parts, lenses.Part(lenses.STALE, "analyze"))
-    return (*parts, lenses.Part(lenses.BROKEN, "report")) if analysis.broken else parts
+    if analysis.broken:
+        return (*parts, lenses.Part(lenses.BROKEN, "report"))
+    return (*parts, lenses.Part(lenses.TUNE, "tune")) if kernel.is_autotuned else parts
 
 
 def hover(document: Document, line: int, column: int) -> Hover | None:

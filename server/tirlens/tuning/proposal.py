@@ -10,8 +10,10 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from tirlens.source import KernelSource
+from tirlens.source.parse import parse
 from tirlens.syntax_trees import FunctionNode
 from tirlens.tuning.configurations import Axis
+from tirlens.tuning.defaults import defaults_of
 from tirlens.tuning.stages import called_function
 
 _TILES = frozenset({"alloc_shared", "alloc_fragment"})
@@ -28,7 +30,7 @@ def propose(text: str, kernel: KernelSource, call: str) -> tuple[Axis, ...]:
 
     A parameter on which the shapes of the arrays depend is the problem's and keeps its value.
     """
-    function = called_function(text, kernel)
+    function = called_function(parse(text), kernel)
     if function is None:
         return ()
     values = _values(function, kernel, call)
@@ -70,18 +72,7 @@ def _around(use: str, value: int) -> Sequence[int]:
 
 def _values(function: FunctionNode, kernel: KernelSource, call: str) -> dict[str, int]:
     """The whole numbers that parameters have in `call`."""
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    given: dict[str, ast.expr | None] = dict(
-        zip(
-            [one.arg for one in positional[len(positional) - len(arguments.defaults) :]],
-            arguments.defaults,
-            strict=True,
-        )
-    )
-    given |= dict(
-        zip([one.arg for one in arguments.kwonlyargs], arguments.kw_defaults, strict=True)
-    )
+    given: dict[str, ast.expr] = dict(defaults_of(function))
     tree = ast.parse(call.strip(), mode="eval").body
     if isinstance(tree, ast.Call):
         given |= zip(kernel.parameters, tree.args, strict=False)

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from tirlens.advice.rewrite import change, loops
 from tirlens.source import KernelSource
+from tirlens.source.parse import Text, parse
 from tirlens.syntax_trees import FunctionNode
 from tirlens_worker.facts import KernelFacts, Loop, Node
 
@@ -79,7 +80,7 @@ class StageParameters:
 
 def stage_parameters(text: str, kernel: KernelSource) -> StageParameters:
     """The parameters of `kernel`, in `text`, that only set stages of pipelined loops."""
-    function = called_function(text, kernel)
+    function = called_function(parse(text), kernel)
     if function is None:
         return StageParameters(kernel, {})
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
@@ -129,13 +130,13 @@ def _line(loop: Loop) -> int:
     return 0 if site is None or site.file is not None else site.line
 
 
-def called_function(text: str, kernel: KernelSource) -> FunctionNode | None:
+def called_function(text: Text, kernel: KernelSource) -> FunctionNode | None:
     """The function in `text` that a call of `kernel` calls."""
     name, line = kernel.name.rpartition(".")[2], kernel.span.line
     return next(
         (
             node
-            for node in ast.walk(ast.parse(text))
+            for node in text.nodes
             if isinstance(node, FunctionNode)
             and node.name == name
             and node.lineno <= line <= (node.end_lineno or node.lineno)
