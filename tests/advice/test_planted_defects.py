@@ -43,6 +43,12 @@ OF_TILELANG = {
     "conflicts": "bank-conflict",
     "serial_loads": "not-pipelined",
     "few_blocks": "small-grid",
+    "counter_of_hits": "contended-atomics",
+    "rows_of_every_thread": "redundant-threads",
+    "einsum_of_rows": "no-tensor-core",
+    "einsum_of_threads": "no-tensor-core",
+    "small_squares": "tile-sizes",
+    "small_blocks_of_attention": "tile-sizes",
 }
 OF_TVM = {
     "transpose_by_axis": "uncoalesced",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,7 +54,7 @@ def search(question: Question, facts: KernelFacts) -> Found | None:
         options: list[Found] = []
         for step, changed in _neighbours(best.facts, (LARGER, SMALLER) if is_scarce else (LARGER,)):
             signature = _signature(changed)
-            if step in slower or signature in seen or not _is_allowed(changed, question):
+            if step in slower or signature in seen or not _is_allowed(changed, facts, question):
                 continue
             seen.add(signature)
             found = _evaluate(question, changed)
@@ -107,20 +108,32 @@ def _neighbours(
                     yield (f"{loop.var} stages", more), rewrite.with_stages(facts, loop, now + more)
 
 
-def _is_allowed(facts: KernelFacts, question: Question) -> bool:
+def _is_allowed(changed: KernelFacts, facts: KernelFacts, question: Question) -> bool:
     """Whether a framework accepts the tiles and threads."""
     most = question.device.limits.threads_per_block
-    threads = 1
-    for extent in facts.launch.threads:
-        threads *= extent if isinstance(extent, int) else 1
-    if not LEAST_THREADS <= threads <= most:
+    if not LEAST_THREADS <= _thread_count(changed) <= most:
         return False
-    warps = threads // question.device.limits.warp_size
+    warp = question.device.limits.warp_size
+    least = min(LEAST_PRODUCT * LEAST_PRODUCT, _least_of_warp(facts, warp))
+    return _least_of_warp(changed, warp) >= least and all(
+        min(sizes) >= LEAST_PRODUCT for sizes in _products(changed)
+    )
+
+
+def _thread_count(facts: KernelFacts) -> int:
+    return math.prod(extent for extent in facts.launch.threads if isinstance(extent, int))
+
+
+def _least_of_warp(facts: KernelFacts, warp: int) -> float:
+    """The fewest elements of a product's result for each warp; infinite without a product."""
+    warps = max(_thread_count(facts) // warp, 1)
+    return min((m * n / warps for m, n, _ in _products(facts)), default=math.inf)
+
+
+def _products(facts: KernelFacts) -> Iterator[tuple[int, int, int]]:
+    """The rows, columns and depth of the products of tiles."""
     for statement, _ in rewrite.statements(facts):
         if isinstance(statement, Gemm) and statement.m_n_k is not None:
-            sizes = [size for size in statement.m_n_k if isinstance(size, int)]
-            if len(sizes) < 3 or min(sizes) < LEAST_PRODUCT:
-                return False
-            if sizes[0] * sizes[1] < warps * LEAST_PRODUCT * LEAST_PRODUCT:
-                return False
-    return True
+            m, n, k = statement.m_n_k
+            if isinstance(m, int) and isinstance(n, int) and isinstance(k, int):
+                yield m, n, k

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tirlens.advice import rewrite
 from tirlens.advice.sharing import with_part_replaced
 from tirlens.advice.tile_product import (
     Product,
@@ -31,6 +32,8 @@ from tirlens_worker.facts import (
     Loop,
     MatrixInstruction,
     Node,
+    Statement,
+    Store,
     While,
 )
 
@@ -55,7 +58,8 @@ def with_tiles_of_operands(
     around = [node for node in product.ancestors if _is_of_launch(node)]
     inside = [node for node in product.ancestors if not _is_of_launch(node)]
     top: Node = inside[0] if inside else product.statement
-    own = (product.statement, *product.loads)
+    store = _store_of_result(product, facts)
+    own = (product.statement, *product.loads, *((store,) if store else ()))
     if not all(belongs(node, own, product.result.buffer) for node in walk_nodes((top,))):
         return None
     if any(isinstance(node, Branch | While) and not _is_init(node) for node in product.ancestors):
@@ -69,6 +73,7 @@ def with_tiles_of_operands(
     depth = _depth(product, loops, facts)
     if depth is None or type(depth.extent) is not int or depth.extent % DEPTH:
         return None
+    lanes = [loop for loop in loops if loop.kind == "parallel"]
     box: dict[str, tuple[int, int]] = {}
     for loop in (*threads, *loops):
         if type(loop.extent) is not int or loop.start != 0 or loop.step != 1:
@@ -82,7 +87,7 @@ def with_tiles_of_operands(
             _substitute(product.operands[1], part),
         ),
     )
-    sizes = product_sizes(of_part, facts, threads, box)
+    sizes = product_sizes(of_part, facts, (*threads, *lanes), box)
     if sizes is None:
         return None
     m, n, k = sizes
@@ -127,15 +132,39 @@ def with_tiles_of_operands(
             annotations={"num_stages": STAGES} if is_tilelang else {},
         ),
     )
-    if scopes[product.result.buffer] == "global":
-        stored = replace(tile_access(product.result, box), mode="write", route="tile")
+    target = product.result if scopes[product.result.buffer] == "global" else None
+    if store is not None:
+        target = next(access for access in store.accesses if access.mode == "write")
+    if target is not None:
+        stored = replace(tile_access(target, box), mode="write", route="tile")
         read = replace(whole, route="tile")
-        store = Copy("store of the tile", accesses=(read, stored), per="block", sites=sites)
-        nodes = (*nodes, store)
+        last = Copy("store of the tile", accesses=(read, stored), per="block", sites=sites)
+        nodes = (*nodes, last)
     known = {buffer.id for buffer in facts.buffers}
     added = () if result.id in known else (result,)
     body = with_part_replaced(facts.body, top, nodes)
+    if store is not None:
+        body = with_part_replaced(body, store, ())
     return replace(facts, body=body, buffers=(*facts.buffers, *buffers, *added))
+
+
+def _store_of_result(product: Product, facts: KernelFacts) -> Statement | None:
+    """The statement that stores a result from a register; None where there is none alone."""
+    scopes = {buffer.id: buffer.scope for buffer in facts.buffers}
+    name = product.result.buffer
+    if not scopes[name].startswith("local") or scopes[name] == "local.fragment":
+        return None
+    found = [
+        statement
+        for statement, _ in rewrite.statements(facts)
+        if statement is not product.statement
+        and any(access.buffer == name and access.mode == "read" for access in statement.accesses)
+    ]
+    if len(found) != 1 or not isinstance(found[0], Store) or len(found[0].accesses) != 2:
+        return None
+    written = [access for access in found[0].accesses if access.mode == "write"]
+    is_plain = len(written) == 1 and scopes[written[0].buffer] == "global"
+    return found[0] if is_plain and all(one.op == "cast" for one in found[0].arith) else None
 
 
 def _is_of_launch(node: Node) -> bool:
@@ -149,6 +178,7 @@ def _is_init(node: Node) -> bool:
 def _depth(product: Product, loops: list[Loop], facts: KernelFacts) -> Loop | None:
     """The loop of the sums; None where there are several, or the operands do not go along it."""
     results = frozenset[str]().union(*map(free_variables, product.result.indices))
+    results |= {loop.var for loop in loops if loop.kind == "parallel"}
     first, second = (
         frozenset[str]().union(*map(free_variables, access.indices)) for access in product.operands
     )

@@ -203,28 +203,25 @@ def one_counter(mended, size=1 << 24):
     return main
 
 
-def divided_indices(mended, batch=64, channels=48, side=96):
-    """An index of four dimensions from one number by divisions, or from the grid."""
-    plane = side * side
-    count = batch * channels * plane
+def counter_of_hits(mended, size=1 << 24):
+    """A number of elements by an atomic addition for each, or for each warp."""
 
     @T.prim_func
-    def main(
-        X: T.Tensor((batch, channels, side, side), "int8"),
-        Y: T.Tensor((batch, channels, side, side), "int8"),
-        S: T.Tensor((channels,), "int8"),
-    ):
-        if mended:
-            with T.Kernel(plane // 256, channels, batch, threads=256) as (bx, c, b):
-                i = bx * 256 + T.get_thread_binding()
-                Y[b, c, i // side, i % side] = X[b, c, i // side, i % side] + S[c]
-        else:
-            with T.Kernel(count // 256, threads=256) as bx:
-                i = bx * 256 + T.get_thread_binding()
-                Y[i // (channels * plane), i // plane % channels, i % plane // side, i % side] = (
-                    X[i // (channels * plane), i // plane % channels, i % plane // side, i % side]
-                    + S[i // plane % channels]
-                )
+    def main(X: T.Tensor((size,), "float32"), S: T.Tensor((1,), "int32")):
+        with T.Kernel(size // 1024, threads=256) as bx:
+            t = T.get_thread_binding()
+            hits = T.alloc_local((1,), "int32")
+            hits[0] = 0
+            for k in T.serial(4):
+                if X[bx * 1024 + k * 256 + t] > 0.5:
+                    if mended:
+                        hits[0] += 1
+                    else:
+                        T.atomic_add(S[0], 1)
+            if mended:
+                hits[0] = T.warp_reduce_sum(hits[0])
+                if t % 32 == 0:
+                    T.atomic_add(S[0], hits[0])
 
     return main
 
@@ -441,5 +438,164 @@ def few_elements(mended, size=1 << 26):
         with T.Kernel(size // tile, threads=threads) as bx:
             for i in T.Parallel(tile):
                 Y[bx * tile + i] = X[bx * tile + i] * T.float16(2)
+
+    return main
+
+
+def rows_of_every_thread(mended, rows=8192, columns=4096):
+    """All threads of a block sum the same row, or a part of it each."""
+
+    @T.prim_func
+    def main(X: T.Tensor((rows, columns), "float32"), Y: T.Tensor((rows,), "float32")):
+        with T.Kernel(rows, threads=256) as bx:
+            t = T.get_thread_binding()
+            total = T.alloc_local((1,), "float32")
+            parts = T.alloc_shared((8,), "float32")
+            total[0] = 0.0
+            if mended:
+                for k in T.serial(columns // 256):
+                    total[0] += X[bx, k * 256 + t]
+                total[0] = T.warp_reduce_sum(total[0])
+                if t % 32 == 0:
+                    parts[t // 32] = total[0]
+                T.sync_threads()
+                if t == 0:
+                    for w in T.serial(8):
+                        total[0] += parts[w]
+                    Y[bx] = total[0]
+            else:
+                for k in T.serial(columns):
+                    total[0] += X[bx, k]
+                Y[bx] = total[0]
+
+    return main
+
+
+def einsum_of_rows(mended, size=2048):
+    """``ik,jk->ij`` with a sum in a register for each element, or tiles and their product."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), "bfloat16"),
+        B: T.Tensor((size, size), "bfloat16"),
+        C: T.Tensor((size, size), "float32"),
+    ):
+        with T.Kernel(size // 64, size // 64, threads=128) as (bx, by):
+            if mended:
+                Cl = T.alloc_fragment((64, 64), "float32")
+                As = T.alloc_shared((64, 32), "bfloat16")
+                Bs = T.alloc_shared((64, 32), "bfloat16")
+                T.clear(Cl)
+                for k in T.Pipelined(size // 32, num_stages=2):
+                    T.copy(A[by * 64, k * 32], As)
+                    T.copy(B[bx * 64, k * 32], Bs)
+                    T.gemm(As, Bs, Cl, transpose_B=True)
+                T.copy(Cl, C[by * 64, bx * 64])
+            else:
+                for i, j in T.Parallel(64, 64):
+                    total = T.alloc_local((1,), "float32")
+                    total[0] = 0.0
+                    for k in T.serial(size):
+                        total[0] += T.cast(A[by * 64 + i, k], "float32") * T.cast(
+                            B[bx * 64 + j, k], "float32"
+                        )
+                    C[by * 64 + i, bx * 64 + j] = total[0]
+
+    return main
+
+
+def einsum_of_threads(mended, size=2048):
+    """A product with a thread for each element, or tiles and their product."""
+    tile, threads = (64, (128, 1)) if mended else (16, (16, 16))
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), "float16"),
+        B: T.Tensor((size, size), "float16"),
+        C: T.Tensor((size, size), "float32"),
+    ):
+        with T.Kernel(size // tile, size // tile, threads=threads) as (bx, by):
+            if mended:
+                Cl = T.alloc_fragment((64, 64), "float32")
+                As = T.alloc_shared((64, 32), "float16")
+                Bs = T.alloc_shared((32, 64), "float16")
+                T.clear(Cl)
+                for k in T.Pipelined(size // 32, num_stages=2):
+                    T.copy(A[by * 64, k * 32], As)
+                    T.copy(B[k * 32, bx * 64], Bs)
+                    T.gemm(As, Bs, Cl)
+                T.copy(Cl, C[by * 64, bx * 64])
+            else:
+                tx = T.get_thread_binding(0)
+                ty = T.get_thread_binding(1)
+                total = T.alloc_local((1,), "float32")
+                total[0] = 0.0
+                for k in T.serial(size):
+                    total[0] += T.cast(A[by * 16 + ty, k], "float32") * T.cast(
+                        B[k, bx * 16 + tx], "float32"
+                    )
+                C[by * 16 + ty, bx * 16 + tx] = total[0]
+
+    return main
+
+
+def small_squares(mended, size=8192):
+    """Blocks of 8 x 8 elements, or of 32 x 32."""
+    tile, threads = (32, 128) if mended else (8, 32)
+
+    @T.prim_func
+    def main(X: T.Tensor((size, size), "float16"), Y: T.Tensor((size, size), "float16")):
+        with T.Kernel(size // tile, size // tile, threads=threads) as (bx, by):
+            for i, j in T.Parallel(tile, tile):
+                Y[by * tile + i, bx * tile + j] = X[by * tile + i, bx * tile + j] + T.float16(1)
+
+    return main
+
+
+def small_blocks_of_attention(mended, batch=32, length=4096, dim=128):
+    """Attention with tiles of 16 rows and 16 keys, or of 128."""
+    rows, keys = (128, 128) if mended else (16, 16)
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((batch, length, dim), "float16"),
+        K: T.Tensor((batch, length, dim), "float16"),
+        V: T.Tensor((batch, length, dim), "float16"),
+        Out: T.Tensor((batch, length, dim), "float16"),
+    ):
+        with T.Kernel(length // rows, batch, threads=256 if mended else 32) as (bx, by):
+            Qs = T.alloc_shared((rows, dim), "float16")
+            Ks = T.alloc_shared((keys, dim), "float16")
+            Vs = T.alloc_shared((keys, dim), "float16")
+            scores = T.alloc_fragment((rows, keys), "float32")
+            weights = T.alloc_fragment((rows, keys), "float16")
+            acc = T.alloc_fragment((rows, dim), "float32")
+            most = T.alloc_fragment((rows,), "float32")
+            most_before = T.alloc_fragment((rows,), "float32")
+            total = T.alloc_fragment((rows,), "float32")
+            added = T.alloc_fragment((rows,), "float32")
+            T.copy(Q[by, bx * rows, 0], Qs)
+            T.clear(acc)
+            T.clear(total)
+            T.fill(most, -T.infinity("float32"))
+            for k in T.Pipelined(length // keys, num_stages=2):
+                T.copy(K[by, k * keys, 0], Ks)
+                T.clear(scores)
+                T.gemm(Qs, Ks, scores, transpose_B=True)
+                T.copy(most, most_before)
+                T.reduce_max(scores, most, dim=1, clear=False)
+                for i, j in T.Parallel(rows, keys):
+                    scores[i, j] = T.exp2(scores[i, j] - most[i])
+                T.reduce_sum(scores, added, dim=1)
+                for i in T.Parallel(rows):
+                    total[i] = total[i] * T.exp2(most_before[i] - most[i]) + added[i]
+                for i, j in T.Parallel(rows, dim):
+                    acc[i, j] *= T.exp2(most_before[i] - most[i])
+                T.copy(scores, weights)
+                T.copy(V[by, k * keys, 0], Vs)
+                T.gemm(weights, Vs, acc)
+            for i, j in T.Parallel(rows, dim):
+                acc[i, j] /= total[i]
+            T.copy(acc, Out[by, bx * rows, 0])
 
     return main

@@ -160,12 +160,15 @@ def _update(statement: Statement, path: tuple[Node, ...], threads: Threads) -> _
         outermost = node
     # Each thread of a program for single threads has a value.
     count = threads.count if statement.per == "thread" else combined
-    is_guarded = any(
-        isinstance(node, Branch) and free_variables(node.condition) & threads.names for node in path
-    )
-    if count < 2 or is_guarded:
+    if count < 2 or any(isinstance(node, Branch) and _is_of_few(node, threads) for node in path):
         return None
     return _Update(statement, access, outermost, tuple(elements))
+
+
+def _is_of_few(branch: Branch, threads: Threads) -> bool:
+    """Whether at most one thread of each warp satisfies a condition."""
+    group = threads.where(branch.condition)
+    return group is not None and len({number // WARP for number in group}) == len(group)
 
 
 def _with_combined_values(

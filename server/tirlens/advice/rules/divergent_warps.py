@@ -60,8 +60,18 @@ from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.advice.threads import Threads, threads_of, with_names_replaced
 from tirlens.model.report import Advice
-from tirlens_counting.expressions import negate, simplify, to_text
-from tirlens_worker.facts import Branch, Expr, KernelFacts, Loop, Node, Span, Statement, While
+from tirlens_counting.expressions import free_variables, negate, simplify, to_text
+from tirlens_worker.facts import (
+    Access,
+    Branch,
+    Expr,
+    KernelFacts,
+    Loop,
+    Node,
+    Span,
+    Statement,
+    While,
+)
 
 
 @dataclass(frozen=True)
@@ -87,8 +97,11 @@ def check(question: Question) -> Iterator[Advice]:
     warp = question.device.limits.warp_size
     found: dict[Expr, _Condition] = {}
     for one in _conditions(facts.body, (), threads, warp):
-        found.setdefault(one.expr, one)
+        if negate(one.expr) not in found:
+            found.setdefault(one.expr, one)
     for one in found.values():
+        if not _has_same_elements(facts, one):
+            continue
         saving_s = question.saving_s(_with_whole_warps(facts, one))
         if question.is_noticeable(saving_s):
             yield Advice(
@@ -102,6 +115,44 @@ def check(question: Question) -> Iterator[Advice]:
                 ),
                 saving_s=saving_s,
             )
+
+
+def _has_same_elements(facts: KernelFacts, condition: _Condition) -> bool:
+    """Whether the lanes access the same elements of global arrays on both sides.
+
+    Elsewhere other lanes on a side have other elements, and do other work.
+    """
+    arrays = {buffer.id for buffer in facts.buffers if buffer.scope == "global"}
+    sides: dict[bool, set[tuple[object, ...]]] = {True: set(), False: set()}
+    for holds, access in _accesses(facts.body, condition.expr, None):
+        names = frozenset[str]().union(*map(free_variables, access.indices))
+        if holds is not None and access.buffer in arrays and names & condition.lanes.names:
+            sides[holds].add((access.buffer, *map(simplify, access.indices)))
+    return sides[True] == sides[False]
+
+
+def _accesses(
+    body: Sequence[Node], condition: Expr, holds: bool | None
+) -> Iterator[tuple[bool | None, Access]]:
+    """All accesses, each with whether the condition holds where it is; None on both sides."""
+    for node in body:
+        if isinstance(node, Branch):
+            inside = _holds(node.condition, condition)
+            yield from _accesses(node.then, condition, holds if inside is None else inside)
+            outside = holds if inside is None else not inside
+            yield from _accesses(node.orelse, condition, outside)
+        elif isinstance(node, Loop | While):
+            yield from _accesses(node.body, condition, holds)
+        elif isinstance(node, Statement):
+            for access in node.accesses:
+                own = None if access.guard is None else _holds(access.guard, condition)
+                yield (holds if own is None else own), access
+
+
+def _holds(expr: Expr, condition: Expr) -> bool | None:
+    """Whether `condition` holds where `expr` does; None where they are different conditions."""
+    expr = simplify(expr)
+    return True if expr == condition else False if expr == negate(condition) else None
 
 
 def _conditions(

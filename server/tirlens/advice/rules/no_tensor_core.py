@@ -63,6 +63,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 
 from tirlens.advice import rewrite
 from tirlens.advice.product_tiling import with_tiles_of_operands
@@ -74,14 +75,17 @@ from tirlens.advice.tile_product import (
     tile_product,
     with_tile_product,
 )
+from tirlens.advice.tile_sizes import tiled_loops, with_tile
 from tirlens.model.report import Advice
 from tirlens_counting.expressions import free_variables
-from tirlens_worker.facts import Arith, KernelFacts, MatrixInstruction, Node
+from tirlens_worker.facts import Arith, Gemm, KernelFacts, MatrixInstruction, Node
 
 NARROW = frozenset({"float16", "bfloat16", "int8", "uint8", "float8_e4m3fn", "float8_e5m2"})
 
 #: Rows, columns and depth of the smallest matrix instructions (PTX ISA: m16n8k8, m8n8k16).
 LEAST_SIZE = 8
+#: Tiles with fewer rows than this are doubled, as long as that is faster.
+SMALL_TILE = 64
 #: What a framework calls the use of matrix units.
 MATRIX_UNITS = {"tilelang": "T.gemm", "tvm": "tensorize", "tvm_tirx": "the tile operation gemm"}
 
@@ -127,13 +131,43 @@ def _saving_s(question: Question, product: Product, dtype: str, sum_dtype: str) 
         return None
     tiled = with_tiles_of_operands(product, facts, _instruction(question))
     if tiled is not None:
-        return question.saving_s(tiled)
+        return _saving_of_tiles_s(question, tiled)
     arith = Arith(op="mma", dtype=dtype, accumulator=sum_dtype, count=1)
 
     def edit(node: Node) -> Node:
         return replace(node, arith=(arith,)) if node == product.statement else node
 
     return question.saving_s(rewrite.change(facts, edit), product.statement)
+
+
+def _saving_of_tiles_s(question: Question, tiled: KernelFacts) -> float | None:
+    """What tiles of the operands save: those of a block as it is, or larger ones if these are
+    small.
+    """
+    options: list[float] = []
+    changed: KernelFacts | None = tiled
+    while changed is not None:
+        saving_s = question.saving_s(changed)
+        if saving_s is not None:
+            options.append(saving_s)
+        changed = _with_larger_tiles(changed)
+    return max(options, default=None)
+
+
+def _with_larger_tiles(facts: KernelFacts) -> KernelFacts | None:
+    """`facts` with tiles that are larger along both loops over blocks, up to `SMALL_TILE`."""
+    sizes = [
+        statement.m_n_k
+        for statement, _ in rewrite.statements(facts)
+        if isinstance(statement, Gemm) and statement.m_n_k is not None
+    ]
+    if not sizes or not all(isinstance(m, int) and m < SMALL_TILE for m, _, _ in sizes):
+        return None
+    changed: KernelFacts | None = facts
+    for loop in tiled_loops(facts):
+        if loop.kind == "grid" and changed is not None:
+            changed = with_tile(changed, loop, Fraction(2)) or changed
+    return None if changed is facts else changed
 
 
 def _instruction(question: Question) -> MatrixInstruction | None:
@@ -157,6 +191,6 @@ def _is_matrix_product(product: Product, facts: KernelFacts) -> bool:
     )
     scope = next(one.scope for one in facts.buffers if one.id == product.result.buffer)
     if scope.startswith("local"):
-        # Each thread of each block has a result of its own.
-        result |= {loop.var for loop in product.loops if loop.kind in ("grid", "block")}
+        # Each thread of each block has a result of its own, for each of its elements of a tile.
+        result |= {loop.var for loop in product.loops if loop.kind in ("grid", "block", "parallel")}
     return bool((first - second) & result and (second - first) & result and first & second - result)
