@@ -163,9 +163,9 @@ def _with_larger_tiles(facts: KernelFacts) -> KernelFacts | None:
     ]
     if not sizes or not all(isinstance(m, int) and m < SMALL_TILE for m, _, _ in sizes):
         return None
-    changed: KernelFacts | None = facts
+    changed = facts
     for loop in tiled_loops(facts):
-        if loop.kind == "grid" and changed is not None:
+        if loop.kind == "grid":
             changed = with_tile(changed, loop, Fraction(2)) or changed
     return None if changed is facts else changed
 
