@@ -19,6 +19,7 @@ CASES = [
     (TILELANG, "editable.py", "in_turn(8192)", "not-pipelined", "a100-80-sxm"),
     (TILELANG, "editable.py", "few_stages(16384)", "stages", "h100-sxm"),
     (TILELANG, "editable.py", "row_by_row(16384)", "l2-reuse", "h100-sxm"),
+    (TILELANG, "editable.py", "small_tiles(8192)", "tile-sizes", "h100-sxm"),
     (TVM, "tvm_rewrites.py", "transposed", "bank-conflict", "h100-sxm"),
     (TILELANG, "tilelang_rewrites.py", "columns(True)", "uncoalesced", "h100-sxm"),
 ]

@@ -22,6 +22,8 @@ CASES = [
     (TILELANG, KERNELS / "editable.py", "in_turn(8192)", "h100-sxm"),
     (TILELANG, KERNELS / "editable.py", "few_stages(16384)", "rtx-4090"),
     (TILELANG, KERNELS / "editable.py", "row_by_row(16384)", "h100-sxm"),
+    (TILELANG, KERNELS / "editable.py", "small_tiles(8192)", "h100-sxm"),
+    (TILELANG, KERNELS / "editable.py", "small_tiles(4096)", "a100-80-sxm"),
     (TVM, KERNELS / "tvm_rewrites.py", None, "h100-sxm"),
     (TVM, EXAMPLES / "matmul_tvm.py", None, "a100-80-sxm"),
     (TILELANG, EXAMPLES / "gemm_tilelang.py", None, "a100-80-sxm"),

@@ -12,6 +12,7 @@ from tirlens.source.edits import (
     LoopKind,
     LoopVariables,
     Opening,
+    Sizes,
     Threads,
 )
 from tirlens_worker.facts import Span
@@ -180,6 +181,51 @@ def test_the_variables_of_a_loop_in_another_order(
     text = over("T.serial(N)").replace("for k in T.serial(N)", f"for {header}")
     found = edited(text, LoopVariables(at(text, f"for {header}"), order))
     assert found == (expected and f"            for {expected}:")
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "threads", "stages", "call", "expected"),
+    [
+        (64, 128, None, None, "matmul(1)", "def matmul(N, block=128, stages=2, *, threads=128):"),
+        (64, 128, 256, 4, "matmul(1)", "def matmul(N, block=128, stages=4, *, threads=256):"),
+        # The value is another one, or the call gives it.
+        (32, 128, None, None, "matmul(1)", None),
+        (64, 128, None, None, "matmul(1, 64)", None),
+        (64, 128, None, 4, "matmul(1, stages=2)", None),
+    ],
+)
+def test_sizes_that_parameters_have(
+    now: int, then: int, threads: int | None, stages: int | None, call: str, expected: str | None
+) -> None:
+    loop_stages = None if stages is None else (at(FACTORY, "for k"), stages)
+    change = Sizes(at(FACTORY, KERNEL), (("shared", 0, now, then),), threads, loop_stages)
+    assert edited(FACTORY, change, call) == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "shapes"),
+    [
+        # A number of its own, which others depend on; one name with two values; no such array.
+        ("(64, 32)", (("shared", 0, 64, 128),)),
+        ("(block, block)", (("shared", 0, 64, 128), ("shared", 1, 64, 32))),
+        ("(block, 32)", (("other", 0, 64, 128),)),
+        ("(block, 32)", (("shared", 2, 64, 128),)),
+        ("(block * 2, 32)", (("shared", 0, 128, 256),)),
+    ],
+)
+def test_sizes_without_an_edit(shape: str, shapes: tuple[tuple[str, int, int, int], ...]) -> None:
+    text = FACTORY.replace("(block, 32)", shape)
+    assert edited(text, Sizes(at(text, KERNEL), shapes), "matmul(1)") is None
+
+
+def test_sizes_of_variables_keep_the_text_between_them() -> None:
+    text = (
+        FACTORY.replace("block=64, ", "")
+        .replace("    tile = block\n", "    block = 64  # rows\n    deep = 32\n")
+        .replace("(block, 32)", "(block, deep)")
+    )
+    change = Sizes(at(text, KERNEL), (("shared", 0, 64, 128), ("shared", 1, 32, 64)))
+    assert edited(text, change, "matmul(1)") == "    block = 128  # rows\n    deep = 64"
 
 
 def test_columns_are_those_of_characters() -> None:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from tirlens.source.literal_numbers import OutsideError, last_name, literal_number
+from tirlens.source.number_edits import Number, Replacement, edit_numbers, text_between
 from tirlens.source.parse import Text, parse
 from tirlens.source.source_file import SourceFile
 from tirlens_worker.facts import Span
@@ -63,20 +65,22 @@ class LoopVariables:
     order: tuple[int, ...]
 
 
-Change = LoopKind | Threads | Opening | LongerRows | LoopVariables
-
-
 @dataclass(frozen=True)
-class Replacement:
-    """`new_text` in place of `span`; `title` describes the edit."""
+class Sizes:
+    """Other sizes in the kernel at `span`, where names of the text stand for its tiles.
+
+    `shapes` are extents of arrays that it allocates: the array's name, the dimension, the extent
+    now and the other one.  `threads` are those of its launch, and `stages` those of the loop at a
+    span; None where they remain.
+    """
 
     span: Span
-    new_text: str
-    title: str
+    shapes: tuple[tuple[str, int, int, int], ...]
+    threads: int | None = None
+    stages: tuple[Span, int] | None = None
 
 
-class _OutsideError(Exception):
-    """The edit depends on the text outside of the top-level statement that was parsed."""
+Change = LoopKind | Threads | Opening | LongerRows | LoopVariables | Sizes
 
 
 class _Index:
@@ -99,7 +103,7 @@ class _Index:
         for node in text.nodes:
             if isinstance(node, ast.For):
                 self.loops.setdefault(node.lineno, []).append(node)
-            elif isinstance(node, ast.Call) and _name(node.func) == "Kernel":
+            elif isinstance(node, ast.Call) and last_name(node.func) == "Kernel":
                 for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
                     self.launches.setdefault(line, node)
             elif isinstance(node, ast.With):
@@ -113,10 +117,10 @@ class _Index:
     def language(self) -> str | None:
         """The name under which the text has the script's language, as in ``T.prim_func``."""
         if self.is_part:
-            raise _OutsideError
+            raise OutsideError
         for node in self.text.nodes:
             if isinstance(node, ast.Attribute) and node.attr in ("prim_func", "Kernel", "macro"):
-                return _source_between(self.text, node.value, node.value)
+                return text_between(self.text, node.value, node.value)
         return None
 
     def _definitions_around(self, node: ast.AST) -> set[int]:
@@ -151,10 +155,10 @@ class Editor:
         place = bisect_left(self._ends, change.span.line)
         if place < len(statements) and statements[place].line <= change.span.line:
             lines_before = statements[place].line - 1
-            inside = replace(change, span=_shift(change.span, -lines_before))
+            inside = _shift_change(change, -lines_before)
             try:
                 found = _edit_statement(statements[place].text, inside, call)
-            except _OutsideError:
+            except OutsideError:
                 return _edit(self._index, change, call)
             return found and replace(found, span=_shift(found.span, lines_before))
         return _edit(self._index, change, call)
@@ -165,7 +169,7 @@ def _edit_statement(text: str, change: Change, call: str) -> Replacement | None:
     """The edit of one top-level statement, whose lines count from 1.
 
     Raises:
-        _OutsideError: the edit depends on other statements.
+        OutsideError: the edit depends on other statements.
     """
     return _edit(_index_statement(text), change, call)
 
@@ -186,7 +190,17 @@ def _edit(index: _Index, change: Change, call: str) -> Replacement | None:
         return _opening(index, change)
     if isinstance(change, LoopVariables):
         return _loop_variables(index, change)
+    if isinstance(change, Sizes):
+        return edit_numbers(index.text, list(_sizes(index, change)), call, index.is_part)
     return _longer_rows(index, change)
+
+
+def _shift_change(change: Change, lines: int) -> Change:
+    shifted = replace(change, span=_shift(change.span, lines))
+    if isinstance(shifted, Sizes) and shifted.stages is not None:
+        span, stages = shifted.stages
+        return replace(shifted, stages=(_shift(span, lines), stages))
+    return shifted
 
 
 def _shift(span: Span, lines: int) -> Span:
@@ -196,9 +210,9 @@ def _shift(span: Span, lines: int) -> Span:
 def _loop_kind(index: _Index, change: LoopKind, call: str) -> Replacement | None:
     text, found = index.text, index.loops.get(change.span.line, [])
     over = found[0].iter if len(found) == 1 else None
-    if not isinstance(over, ast.Call) or _name(over.func) not in _SEQUENTIAL_LOOPS:
+    if not isinstance(over, ast.Call) or last_name(over.func) not in _SEQUENTIAL_LOOPS:
         return None
-    if _name(over.func) == change.kind:
+    if last_name(over.func) == change.kind:
         if change.stages is None or len(over.args) > _LOOP_BOUNDS:
             return None
         return _with_argument(index, over, "num_stages", change.stages, call)
@@ -206,7 +220,7 @@ def _loop_kind(index: _Index, change: LoopKind, call: str) -> Replacement | None
     if over.keywords or not over.args or script is None:
         return None
     stages = "" if change.stages is None else f"num_stages={change.stages}"
-    bounds = _source_between(text, over.args[0], over.args[-1])
+    bounds = text_between(text, over.args[0], over.args[-1])
     arguments = f"{bounds}, {stages}" if stages else bounds
     title = f"T.{change.kind}({f'..., {stages}' if stages else '...'})"
     return Replacement(text.span(over), f"{script}.{change.kind}({arguments})", title)
@@ -227,14 +241,14 @@ def _loop_variables(index: _Index, change: LoopVariables) -> Replacement | None:
     if any(isinstance(node, ast.Starred) for node in (*names, *extents)):
         return None
     parts = [
-        ", ".join(_source_between(text, nodes[place], nodes[place]) for place in change.order)
+        ", ".join(text_between(text, nodes[place], nodes[place]) for place in change.order)
         for nodes in (names, extents)
     ]
     first, last = text.span(names[0]), text.span(extents[-1])
-    between = _source_between(text, loop.iter.func, loop.iter.func)
+    between = text_between(text, loop.iter.func, loop.iter.func)
     at = Span(first.line, first.column, last.end_line, last.end_column)
     opening = f"{parts[0]} in {between}({parts[1]}"
-    if _source_between(text, loop.target, loop.target).startswith("("):
+    if text_between(text, loop.target, loop.target).startswith("("):
         return None
     return Replacement(at, opening, f"for {parts[0]} in ...")
 
@@ -242,7 +256,7 @@ def _loop_variables(index: _Index, change: LoopVariables) -> Replacement | None:
 def _script(index: _Index, function: ast.expr) -> str | None:
     """The name under which the text has the script's language, as in ``T.serial``."""
     if isinstance(function, ast.Attribute):
-        return _source_between(index.text, function.value, function.value)
+        return text_between(index.text, function.value, function.value)
     return index.language
 
 
@@ -256,7 +270,7 @@ def _with_argument(
         return None
     given = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
     if given is not None:
-        number = _number(index, given, call, analysed)
+        number = literal_number(text, given, call, analysed, index.is_part)
         return number and Replacement(text.span(number), str(value), title)
     last = max(
         [*call.args, *(keyword.value for keyword in call.keywords)],
@@ -270,81 +284,13 @@ def _with_argument(
     return Replacement(at, f", {name}={value}", title)
 
 
-def _number(index: _Index, value: ast.expr, at: ast.AST, analysed: str) -> ast.Constant | None:
-    """The literal number of a value, also through a parameter's default or a variable."""
-    if isinstance(value, ast.Constant):
-        return value if type(value.value) is int else None
-    if not isinstance(value, ast.Name):
-        return None
-    for scope in reversed(index.text.enclosing(at)):
-        assigned = list(_assignments(scope, value.id))
-        if isinstance(scope, ast.FunctionDef) and (default := _default(scope, value.id)):
-            position, number = default
-            given = bool(assigned) or _gives(analysed, scope.name, position, value.id)
-            return None if given else number
-        if assigned:
-            return _only_number(assigned)
-    if index.is_part:
-        raise _OutsideError
-    return _only_number(list(_assignments(index.text.tree, value.id)))
-
-
-def _default(function: ast.FunctionDef, name: str) -> tuple[int, ast.Constant | None] | None:
-    """The place of a parameter among the positional ones (else -1) and its default, a number."""
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    names = [argument.arg for argument in positional]
-    if name in names:
-        position = names.index(name)
-        number = position - len(names) + len(arguments.defaults)
-        value = arguments.defaults[number] if number >= 0 else None
-        return position, _only_number([value])
-    keywords = [argument.arg for argument in arguments.kwonlyargs]
-    if name in keywords:
-        return -1, _only_number([arguments.kw_defaults[keywords.index(name)]])
-    return None
-
-
-def _gives(call: str, function: str, position: int, name: str) -> bool:
-    """Whether a call gives an argument, or is not known not to."""
-    try:
-        made = ast.parse(call, mode="eval").body
-    except SyntaxError:
-        return True
-    if not isinstance(made, ast.Call) or _name(made.func) != function:
-        return True
-    starred = any(isinstance(argument, ast.Starred) for argument in made.args)
-    by_name = any(keyword.arg in (name, None) for keyword in made.keywords)
-    return starred or by_name or 0 <= position < len(made.args)
-
-
-def _assignments(scope: ast.AST, name: str) -> Iterator[ast.expr | None]:
-    """The values that a scope's own statements assign to `name`; None for another binding."""
-    for node in ast.iter_child_nodes(scope):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            continue
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            (target,) = node.targets
-            if isinstance(target, ast.Name) and target.id == name:
-                yield node.value
-                continue
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
-            yield None
-        yield from _assignments(node, name)
-
-
-def _only_number(values: list[ast.expr | None]) -> ast.Constant | None:
-    value = values[0] if len(values) == 1 else None
-    return value if isinstance(value, ast.Constant) and type(value.value) is int else None
-
-
 def _opening(index: _Index, change: Opening) -> Replacement | None:
     text = index.text
     launches = [
         (node, item.context_expr.func)
         for node in index.blocks.get(change.span.line, [])
         for item in node.items
-        if isinstance(item.context_expr, ast.Call) and _name(item.context_expr.func) == "Kernel"
+        if isinstance(item.context_expr, ast.Call) and last_name(item.context_expr.func) == "Kernel"
     ]
     if len(launches) != 1:
         return None
@@ -357,37 +303,46 @@ def _opening(index: _Index, change: Opening) -> Replacement | None:
     return Replacement(at, f"{before}{script}.{change.statement}\n", f"T.{change.statement}")
 
 
-def _longer_rows(index: _Index, change: LongerRows) -> Replacement | None:
-    text = index.text
+def _shape(index: _Index, line: int, array: str) -> list[ast.expr]:
+    """The extents with which the kernel at a line allocates an array, if in one place."""
     found = [
         node.value.args[0]
-        for node in index.assignments.get(change.span.line, [])
-        if [_name(target) for target in node.targets] == [change.array]
+        for node in index.assignments.get(line, [])
+        if [last_name(target) for target in node.targets] == [array]
         and isinstance(node.value, ast.Call)
         and node.value.args
     ]
     shape = found[0] if len(found) == 1 else None
-    if not isinstance(shape, (ast.Tuple, ast.List)) or not shape.elts:
+    return shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else []
+
+
+def _sizes(index: _Index, change: Sizes) -> Iterator[Number | None]:
+    """The numbers that a change of sizes writes; None for one that is not found."""
+    for array, dimension, now, then in change.shapes:
+        extents = _shape(index, change.span.line, array)
+        name = extents[dimension] if dimension < len(extents) else None
+        yield Number(name, now, then, name.id) if isinstance(name, ast.Name) else None
+    if change.threads is not None:
+        yield _argument(index.launches.get(change.span.line), "threads", change.threads)
+    if change.stages is not None:
+        span, stages = change.stages
+        loops = index.loops.get(span.line, [])
+        yield _argument(loops[0].iter if len(loops) == 1 else None, "num_stages", stages)
+
+
+def _argument(call: ast.expr | None, name: str, value: int) -> Number | None:
+    keywords = call.keywords if isinstance(call, ast.Call) else []
+    given = next((keyword.value for keyword in keywords if keyword.arg == name), None)
+    return given and Number(given, None, value, name)
+
+
+def _longer_rows(index: _Index, change: LongerRows) -> Replacement | None:
+    text, shape = index.text, _shape(index, change.span.line, change.array)
+    if not shape:
         return None
-    row = shape.elts[-1]
+    row = shape[-1]
     sum_ = isinstance(row, ast.BinOp) and isinstance(row.op, _SUMMAND_OPERATORS)
     if not sum_ and not isinstance(row, _SUMMANDS):
         return None
-    length = f"{_source_between(text, row, row)} + {change.elements}"
+    length = f"{text_between(text, row, row)} + {change.elements}"
     return Replacement(text.span(row), length, f"{change.array}: rows of {length}")
-
-
-def _name(expr: ast.AST | None) -> str:
-    """The last name of ``a.b.c``."""
-    if isinstance(expr, ast.Attribute):
-        return expr.attr
-    return expr.id if isinstance(expr, ast.Name) else ""
-
-
-def _source_between(text: Text, first: ast.AST, last: ast.AST) -> str:
-    """The text from one expression to the end of another."""
-    span = text.span(first, last)
-    lines = list(text.lines[span.line - 1 : span.end_line])
-    lines[-1] = lines[-1][: span.end_column]
-    lines[0] = lines[0][span.column :]
-    return "\n".join(lines)

@@ -91,3 +91,24 @@ def row_by_row(size):
             T.copy(C_local, C[by * 128, bx * 128])
 
     return matmul
+
+
+def small_tiles(size, block_M=64, block_N=64, block_K=32, threads=128):
+    @T.prim_func
+    def matmul(
+        A: T.Tensor((size, size), "float16"),
+        B: T.Tensor((size, size), "float16"),
+        C: T.Tensor((size, size), "float16"),
+    ):
+        with T.Kernel(size // block_N, size // block_M, threads=threads) as (bx, by):
+            A_shared = T.alloc_shared((block_M, block_K), "float16")
+            B_shared = T.alloc_shared((block_K, block_N), "float16")
+            C_local = T.alloc_fragment((block_M, block_N), "float32")
+            T.clear(C_local)
+            for k in T.Pipelined(size // block_K, num_stages=3):
+                T.copy(A[by * block_M, k * block_K], A_shared)
+                T.copy(B[k * block_K, bx * block_N], B_shared)
+                T.gemm(A_shared, B_shared, C_local)
+            T.copy(C_local, C[by * block_M, bx * block_N])
+
+    return matmul

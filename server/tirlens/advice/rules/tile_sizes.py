@@ -21,8 +21,8 @@ than the one before.
 How to change it
 ----------------
 Write the sizes of the message: the shapes of the arrays on the chip, `threads` and `num_stages`,
-and the numbers of blocks and iterations accordingly. `tirlens tune` ranks more of them, where they
-are parameters of the kernel.
+and the numbers of blocks and iterations accordingly. A code action makes this change where names
+stand for the sizes: variables, or parameters with their defaults. `tirlens tune` ranks more sizes.
 
 Example
 -------
@@ -72,7 +72,8 @@ from tirlens.advice.rules.launch_bound import LAUNCHES
 from tirlens.advice.threads import with_names_replaced
 from tirlens.advice.tile_sizes import resized_arrays
 from tirlens.model.report import Advice
-from tirlens_worker.facts import KernelFacts
+from tirlens.source.edits import Sizes
+from tirlens_worker.facts import KernelFacts, Loop
 
 #: Predictions of kernels with different tiles differ by less than this by chance.
 LEAST = 0.2
@@ -109,6 +110,7 @@ def check(question: Question) -> Iterator[Advice]:
         action="other tiles, threads or stages",
         message=f"other sizes are faster: {changes}",
         saving_s=saving_s,
+        change=_written_sizes(facts, found.facts),
     )
 
 
@@ -117,6 +119,34 @@ def _saving_of_others_s(question: Question) -> float:
     others = (rule(question) for rule in (not_pipelined.check, stages.check, threads.check))
     found = (advice.saving_s or 0.0 for advice in itertools.chain.from_iterable(others))
     return max(found, default=0.0)
+
+
+def _written_sizes(before: KernelFacts, after: KernelFacts) -> Sizes | None:
+    """The change of the text, if the numbers of iterations follow from the shapes of arrays."""
+    known = {buffer.id: buffer.shape for buffer in before.buffers}
+    shapes = tuple(
+        (buffer.name, dimension, now, then)
+        for buffer in resized_arrays(before, after)
+        for dimension, (now, then) in enumerate(zip(known[buffer.id], buffer.shape, strict=True))
+        if now != then and isinstance(now, int) and isinstance(then, int)
+    )
+    then = after.launch.threads[0] if after.launch.threads else None
+    stages = [
+        (loop.sites[0], number) for loop, number in _changed_stages(before, after) if loop.sites
+    ]
+    if len(stages) > 1 or not shapes:
+        return None
+    is_kept = before.launch.threads[:1] == after.launch.threads[:1]
+    threads = then if isinstance(then, int) and not is_kept else None
+    return Sizes(before.span, shapes, threads, stages[0] if stages else None)
+
+
+def _changed_stages(before: KernelFacts, after: KernelFacts) -> Iterator[tuple[Loop, int]]:
+    known = {loop.var: loop.annotations.get("num_stages") for loop, _ in rewrite.loops(before)}
+    for loop, _ in rewrite.loops(after):
+        now = loop.annotations.get("num_stages")
+        if now != known.get(loop.var) and isinstance(now, int):
+            yield loop, now
 
 
 def _changes(before: KernelFacts, after: KernelFacts) -> Iterator[str]:
@@ -132,8 +162,5 @@ def _changes(before: KernelFacts, after: KernelFacts) -> Iterator[str]:
     for loop, _ in rewrite.loops(after):
         if not arrays and loop.kind == "parallel" and loop.extent != extents.get(loop.var):
             yield f"{loop.extent} iterations of {loop.var}"
-    known = {loop.var: loop.annotations.get("num_stages") for loop, _ in rewrite.loops(before)}
-    for loop, _ in rewrite.loops(after):
-        now = loop.annotations.get("num_stages")
-        if now != known.get(loop.var):
-            yield f"num_stages={now}"
+    for _, number in _changed_stages(before, after):
+        yield f"num_stages={number}"
