@@ -6,6 +6,7 @@ import pytest
 
 from tirlens.source import edits, read
 from tirlens.source.edits import (
+    ArrayExtent,
     Change,
     Editor,
     LongerRows,
@@ -197,25 +198,29 @@ def test_the_variables_of_a_loop_in_another_order(
 def test_sizes_that_parameters_have(
     now: int, then: int, threads: int | None, stages: int | None, call: str, expected: str | None
 ) -> None:
-    loop_stages = None if stages is None else (at(FACTORY, "for k"), stages)
-    change = Sizes(at(FACTORY, KERNEL), (("shared", 0, now, then),), threads, loop_stages)
+    change = Sizes(
+        at(FACTORY, KERNEL),
+        (ArrayExtent("shared", 0, now, then),),
+        None if threads is None else (at(FACTORY, "T.Kernel"), threads),
+        None if stages is None else (at(FACTORY, "for k"), stages),
+    )
     assert edited(FACTORY, change, call) == expected
 
 
 @pytest.mark.parametrize(
-    ("shape", "shapes"),
+    ("shape", "extents"),
     [
         # A number of its own, which others depend on; one name with two values; no such array.
-        ("(64, 32)", (("shared", 0, 64, 128),)),
-        ("(block, block)", (("shared", 0, 64, 128), ("shared", 1, 64, 32))),
-        ("(block, 32)", (("other", 0, 64, 128),)),
-        ("(block, 32)", (("shared", 2, 64, 128),)),
-        ("(block * 2, 32)", (("shared", 0, 128, 256),)),
+        ("(64, 32)", (ArrayExtent("shared", 0, 64, 128),)),
+        ("(block, block)", (ArrayExtent("shared", 0, 64, 128), ArrayExtent("shared", 1, 64, 32))),
+        ("(block, 32)", (ArrayExtent("other", 0, 64, 128),)),
+        ("(block, 32)", (ArrayExtent("shared", 2, 64, 128),)),
+        ("(block * 2, 32)", (ArrayExtent("shared", 0, 128, 256),)),
     ],
 )
-def test_sizes_without_an_edit(shape: str, shapes: tuple[tuple[str, int, int, int], ...]) -> None:
+def test_sizes_without_an_edit(shape: str, extents: tuple[ArrayExtent, ...]) -> None:
     text = FACTORY.replace("(block, 32)", shape)
-    assert edited(text, Sizes(at(text, KERNEL), shapes), "matmul(1)") is None
+    assert edited(text, Sizes(at(text, KERNEL), extents), "matmul(1)") is None
 
 
 def test_sizes_of_variables_keep_the_text_between_them() -> None:
@@ -224,7 +229,9 @@ def test_sizes_of_variables_keep_the_text_between_them() -> None:
         .replace("    tile = block\n", "    block = 64  # rows\n    deep = 32\n")
         .replace("(block, 32)", "(block, deep)")
     )
-    change = Sizes(at(text, KERNEL), (("shared", 0, 64, 128), ("shared", 1, 32, 64)))
+    change = Sizes(
+        at(text, KERNEL), (ArrayExtent("shared", 0, 64, 128), ArrayExtent("shared", 1, 32, 64))
+    )
     assert edited(text, change, "matmul(1)") == "    block = 128  # rows\n    deep = 64"
 
 

@@ -38,7 +38,9 @@ DISPLAYED = frozenset({"label", "message", "display_name"})
 #: Copies the labels into the breakdown, and shows statements of one line and one label as one.
 DISPLAY = SERVER / "tirlens/model/reporting/attribution.py"
 #: Records of the report, and what is said of an estimate, into which a text may be copied.
-RECORDS = frozenset({"ArrayShape", "CaveatNote", "LongerRows", "SharedLayout", "TripEstimate"})
+RECORDS = frozenset(
+    {"ArrayExtent", "ArrayShape", "CaveatNote", "LongerRows", "SharedLayout", "TripEstimate"}
+)
 
 
 def reads_of_texts(tree: ast.AST, is_copied: bool = False) -> Iterator[str]:

@@ -66,17 +66,26 @@ class LoopVariables:
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """Other sizes in the kernel at `span`, where names of the text stand for its tiles.
+class ArrayExtent:
+    """The extent `now` of a dimension of an array, and the other one `then`."""
 
-    `shapes` are extents of arrays that it allocates: the array's name, the dimension, the extent
-    now and the other one.  `threads` are those of its launch, and `stages` those of the loop at a
-    span; None where they remain.
+    array: str
+    dimension: int
+    now: int
+    then: int
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Other sizes in the kernel at `span`, whose tiles have names in the text.
+
+    `extents` are those of arrays that it allocates.  `threads` are those of the launch at a span,
+    and `stages` those of the loop at a span; None where they remain.
     """
 
     span: Span
-    shapes: tuple[tuple[str, int, int, int], ...]
-    threads: int | None = None
+    extents: tuple[ArrayExtent, ...]
+    threads: tuple[Span, int] | None = None
     stages: tuple[Span, int] | None = None
 
 
@@ -197,10 +206,13 @@ def _edit(index: _Index, change: Change, call: str) -> Replacement | None:
 
 def _shift_change(change: Change, lines: int) -> Change:
     shifted = replace(change, span=_shift(change.span, lines))
-    if isinstance(shifted, Sizes) and shifted.stages is not None:
-        span, stages = shifted.stages
-        return replace(shifted, stages=(_shift(span, lines), stages))
-    return shifted
+    if not isinstance(shifted, Sizes):
+        return shifted
+    threads, stages = (
+        None if one is None else (_shift(one[0], lines), one[1])
+        for one in (shifted.threads, shifted.stages)
+    )
+    return replace(shifted, threads=threads, stages=stages)
 
 
 def _shift(span: Span, lines: int) -> Span:
@@ -318,12 +330,13 @@ def _shape(index: _Index, line: int, array: str) -> list[ast.expr]:
 
 def _sizes(index: _Index, change: Sizes) -> Iterator[Number | None]:
     """The numbers that a change of sizes writes; None for one that is not found."""
-    for array, dimension, now, then in change.shapes:
-        extents = _shape(index, change.span.line, array)
-        name = extents[dimension] if dimension < len(extents) else None
-        yield Number(name, now, then, name.id) if isinstance(name, ast.Name) else None
+    for one in change.extents:
+        shape = _shape(index, change.span.line, one.array)
+        name = shape[one.dimension] if one.dimension < len(shape) else None
+        yield Number(name, one.now, one.then, name.id) if isinstance(name, ast.Name) else None
     if change.threads is not None:
-        yield _argument(index.launches.get(change.span.line), "threads", change.threads)
+        span, threads = change.threads
+        yield _argument(index.launches.get(span.line), "threads", threads)
     if change.stages is not None:
         span, stages = change.stages
         loops = index.loops.get(span.line, [])

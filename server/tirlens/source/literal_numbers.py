@@ -1,4 +1,4 @@
-"""The numbers of a text that its names and arguments stand for."""
+"""Literal numbers of a text: values of variables, and defaults of parameters."""
 
 from __future__ import annotations
 

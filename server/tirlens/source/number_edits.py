@@ -1,4 +1,4 @@
-"""Replacements of text, and of the numbers that its names stand for."""
+"""Replacements of text, and of the literal numbers that names have."""
 
 from __future__ import annotations
 

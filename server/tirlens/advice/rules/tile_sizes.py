@@ -21,8 +21,8 @@ than the one before.
 How to change it
 ----------------
 Write the sizes of the message: the shapes of the arrays on the chip, `threads` and `num_stages`,
-and the numbers of blocks and iterations accordingly. A code action makes this change where names
-stand for the sizes: variables, or parameters with their defaults. `tirlens tune` ranks more sizes.
+and the numbers of blocks and iterations accordingly. A code action makes this change where the
+sizes have names: variables, or parameters with their defaults. `tirlens tune` ranks more sizes.
 
 Example
 -------
@@ -72,7 +72,7 @@ from tirlens.advice.rules.launch_bound import LAUNCHES
 from tirlens.advice.threads import with_names_replaced
 from tirlens.advice.tile_sizes import resized_arrays
 from tirlens.model.report import Advice
-from tirlens.source.edits import Sizes
+from tirlens.source.edits import ArrayExtent, Sizes
 from tirlens_worker.facts import KernelFacts, Loop
 
 #: Predictions of kernels with different tiles differ by less than this by chance.
@@ -124,21 +124,24 @@ def _saving_of_others_s(question: Question) -> float:
 def _written_sizes(before: KernelFacts, after: KernelFacts) -> Sizes | None:
     """The change of the text, if the numbers of iterations follow from the shapes of arrays."""
     known = {buffer.id: buffer.shape for buffer in before.buffers}
-    shapes = tuple(
-        (buffer.name, dimension, now, then)
+    extents = tuple(
+        ArrayExtent(buffer.name, dimension, now, then)
         for buffer in resized_arrays(before, after)
         for dimension, (now, then) in enumerate(zip(known[buffer.id], buffer.shape, strict=True))
         if now != then and isinstance(now, int) and isinstance(then, int)
     )
-    then = after.launch.threads[0] if after.launch.threads else None
     stages = [
         (loop.sites[0], number) for loop, number in _changed_stages(before, after) if loop.sites
     ]
-    if len(stages) > 1 or not shapes:
+    if len(stages) > 1 or not extents:
         return None
-    is_kept = before.launch.threads[:1] == after.launch.threads[:1]
-    threads = then if isinstance(then, int) and not is_kept else None
-    return Sizes(before.span, shapes, threads, stages[0] if stages else None)
+    threads, then = rewrite.thread_loop(before), rewrite.thread_loop(after)
+    launched = None
+    if threads is not None and then is not None and threads.extent != then.extent:
+        if not threads.sites or not isinstance(then.extent, int):
+            return None
+        launched = (threads.sites[0], then.extent)
+    return Sizes(before.span, extents, launched, stages[0] if stages else None)
 
 
 def _changed_stages(before: KernelFacts, after: KernelFacts) -> Iterator[tuple[Loop, int]]:
