@@ -107,7 +107,10 @@ def test_one_interpreter_lacks_the_framework(
         (["--python", "a"], "compare needs"),
         (["--python", "a", "--python", "b", "--python", "c"], "two --python"),
         (["--python", "a", "--python", "b", "--base", "HEAD"], "one --python"),
-        (["--python", "a", "--python", "b", "--call", "f()", "--call", "g()"], "one --call"),
+        (
+            ["--python", "a", "--python", "b", "--model", "qwen3-32b", "--model", "qwen3-8b"],
+            "one --model",
+        ),
         (["--device", "h100", "--device", "a100", "--diff", "tir"], "--diff"),
         (["--python", "a", "--python", "b", "--write", "out.txt"], "--write"),
     ],

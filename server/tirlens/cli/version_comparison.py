@@ -32,11 +32,11 @@ def execute(arguments: argparse.Namespace) -> int:
     """Compare the kernels under two interpreters, and give the exit status.
 
     Raises:
-        UsageError: not two interpreters are named, or other columns as well.
+        UsageError: not two interpreters are named.
     """
     check_options(arguments)
-    if len(arguments.pythons) != 2 or len(arguments.call) > 1 or len(arguments.model) > 1:
-        raise UsageError("compare takes two --python, and then one --call and one --model")
+    if len(arguments.pythons) != 2:
+        raise UsageError("compare takes two --python")
     with worker_pool(arguments.jobs, captured_calls(arguments)) as pool:
         before, now = (_trace(arguments, python, pool) for python in arguments.pythons)
         files = [Sides(file, before.get(path)) for path, file in now.items()]
