@@ -64,10 +64,10 @@ from tirlens import Analyzer
 import kernel
 configs = json.load(sys.stdin)
 build = lambda config: kernel.matmul.get_tir(*{sizes}, **config)
-Analyzer.analysis(build(configs[0]), "h100-sxm", lower=False, compile=False)
+Analyzer.analysis(build(configs[0]), "h100-sxm", lower=False, compile=False, advice=False)
 began = time.perf_counter()
 for config in configs:
-    Analyzer.analysis(build(config), "h100-sxm", lower=False, compile=False)
+    Analyzer.analysis(build(config), "h100-sxm", lower=False, compile=False, advice=False)
 print(time.perf_counter() - began)
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,53 +29,58 @@ LEAST_THREADS = 32
 
 @dataclass(frozen=True)
 class Found:
-    """A kernel of the neighbourhood and its predicted time."""
+    """A kernel of the neighbourhood, its predicted time and what it saves."""
 
     facts: KernelFacts
     time_s: float
+    saving_s: float = 0.0
 
 
 def search(question: Question, facts: KernelFacts) -> Found | None:
     """The fastest kernel that is found by steps which each make it faster.
 
-    `facts` are those of the question without names. A step that is slower from one kernel is not
-    tried from the next one, and smaller tiles are tried only where they can help: where there are
-    fewer than two waves of blocks, or where registers spill. None where no step is faster.
+    `facts` are those of the question without names. A step is repeated as long as it makes the
+    kernel faster, and then not tried again. Smaller tiles are tried only where they can help, which
+    is with fewer than two waves of blocks, or where registers spill. None where no step is faster.
     """
     report = question.report
     if report.time_s is None:
         return None
     waves = report.waves.count if report.waves else 0.0
     is_scarce = waves < FEW_WAVES or any(caveat.is_spill for caveat in report.caveats)
-    best = Found(facts, report.time_s)
+    factors = (LARGER, SMALLER) if is_scarce else (LARGER,)
+    best = start = Found(facts, report.time_s)
     seen = {_signature(facts)}
     slower: set[_Step] = set()
     while len(seen) < MOST_EVALUATIONS:
-        options: list[Found] = []
-        for step, changed in _neighbours(best.facts, (LARGER, SMALLER) if is_scarce else (LARGER,)):
-            signature = _signature(changed)
-            if step in slower or signature in seen or not _is_allowed(changed, facts, question):
-                continue
-            seen.add(signature)
-            found = _evaluate(question, changed)
-            if found is None or found.time_s > best.time_s:
-                slower.add(step)
-            else:
-                options.append(found)
-        fastest = min(options, key=lambda one: one.time_s, default=best)
-        if fastest.time_s > (1 - LEAST_GAIN) * best.time_s:
+        step = next(
+            (
+                (name, changed)
+                for name, changed in _neighbours(best.facts, factors, slower)
+                if _signature(changed) not in seen and _is_allowed(changed, facts, question)
+            ),
+            None,
+        )
+        if step is None:
             break
-        best = fastest
-    return None if best.facts is facts else best
+        name, changed = step
+        seen.add(_signature(changed))
+        found = _evaluate(question, changed)
+        if found is None or found.time_s > (1 - LEAST_GAIN) * best.time_s:
+            slower.add(name)
+        else:
+            best = found
+    return None if best is start else best
 
 
 def _evaluate(question: Question, facts: KernelFacts) -> Found | None:
     """A kernel with its predicted time; None where it cannot run, or where registers spill."""
     report = question.what_if(facts)
     is_spilled = any(caveat.is_spill for caveat in report.caveats)
-    if report.time_s is None or is_spilled or question.saving_of_report_s(report) is None:
+    saving_s = question.saving_of_report_s(report)
+    if report.time_s is None or is_spilled or saving_s is None:
         return None
-    return Found(facts, report.time_s)
+    return Found(facts, report.time_s, saving_s)
 
 
 def _signature(facts: KernelFacts) -> tuple[object, ...]:
@@ -86,17 +91,21 @@ def _signature(facts: KernelFacts) -> tuple[object, ...]:
 
 
 def _neighbours(
-    facts: KernelFacts, factors: Sequence[Fraction]
+    facts: KernelFacts, factors: Sequence[Fraction], without: Container[_Step]
 ) -> Iterator[tuple[_Step, KernelFacts]]:
-    """Kernels in which one size is another one, each with the step to it."""
+    """Kernels in which one size is another one, each with the step to it, but for some steps."""
     for loop in tiled_loops(facts):
         for factor in factors:
+            if (loop.var, factor) in without:
+                continue
             changed = with_tile(facts, loop, factor)
             if changed is not None:
                 yield (loop.var, factor), changed
     threads = rewrite.thread_loop(facts)
     if threads is not None and isinstance(threads.extent, int):
         for factor in (LARGER, SMALLER):
+            if (threads.var, factor) in without:
+                continue
             changed = rewrite.with_threads(facts, int(threads.extent * factor))
             if changed is not None:
                 yield (threads.var, factor), changed
@@ -104,8 +113,9 @@ def _neighbours(
         now = loop.annotations.get("num_stages", 0)
         if loop.kind == "pipelined" and isinstance(now, int):
             for more in (1, -1):
-                if now + more in STAGES:
-                    yield (f"{loop.var} stages", more), rewrite.with_stages(facts, loop, now + more)
+                step = f"{loop.var} stages", more
+                if now + more in STAGES and step not in without:
+                    yield step, rewrite.with_stages(facts, loop, now + more)
 
 
 def _is_allowed(changed: KernelFacts, facts: KernelFacts, question: Question) -> bool:

@@ -96,10 +96,10 @@ def check(question: Question) -> Iterator[Advice]:
     found = search(question, with_names_replaced(facts))
     if found is None:
         return
-    saving_s = question.saving_s(found.facts)
+    saving_s = found.saving_s
     changes = ", ".join(_changes(facts, found.facts))
     least_s = LEAST * report.time_s
-    if saving_s is None or saving_s < least_s or not changes:
+    if saving_s < least_s or not changes:
         return
     if saving_s - _saving_of_others_s(question) < least_s:
         return
