@@ -97,7 +97,7 @@ async def rank(bench: Workbench, request: Rank) -> Candidates:
     devices = subject.devices(())
     estimate = tuning.estimator(subject, devices, asking(bench, prepared))
     ((present,), (ranking, *_)) = await asyncio.gather(
-        _present(estimate, plan.call),
+        _present(estimate, subject, plan.call),
         tuning.rank(plan, subject, start, devices, estimate, _STEPS_AT_A_TIME),
     )
     return _answer(request, ranking, present)
@@ -202,8 +202,8 @@ def asking(bench: Workbench, prepared: Prepared) -> tuning.Analyse:
     return analyse
 
 
-async def _present(estimate: EstimateCalls, call: str) -> tuple[Present]:
-    found = (await estimate([call])).get(call, (Estimate(),))[0]
+async def _present(estimate: EstimateCalls, subject: tuning.Subject, call: str) -> tuple[Present]:
+    found = (await estimate(subject.groups([call]))).get(call, (Estimate(),))[0]
     return (Present(call, found.time_s, found.time_band_s, found.confidence),)
 
 
