@@ -268,7 +268,7 @@ def test_advice_is_written_where_the_text_is_now(
     # A line more above: the edit goes along.
     client.edit(uri, 2, _insert(0, "# \U0001d54f\n"))
     title, action = next(
-        item for item in _actions(client, uri, 13).items() if "num_stages=3" in item[0]
+        item for item in _actions(client, uri, 13).items() if ": num_stages=3, " in item[0]
     )
     assert title in edits
     (change,) = action["edit"]["changes"][uri]

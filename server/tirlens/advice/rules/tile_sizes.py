@@ -107,7 +107,7 @@ def check(question: Question) -> Iterator[Advice]:
         rule="tile-sizes",
         span=facts.span,
         severity="hint",
-        action="other tiles, threads or stages",
+        action="other tiles",
         message=f"other sizes are faster: {changes}",
         saving_s=saving_s,
         change=_written_sizes(facts, found.facts),
