@@ -184,7 +184,7 @@ def test_a_light_bulb_is_only_where_something_can_be_written(
     _wait_for_edits(client, uri, pipelined)
     bulbs = {line: offered(line, automatic) for line in range(TILELANG.count("\n"))}
     assert any("num_stages=3" in title for title in bulbs[pipelined])
-    assert bulbs[pipelined + 1] == bulbs[6] == []
+    assert bulbs[pipelined + 1] == bulbs[0] == []
     # Who asks gets everything.
     assert len(offered(pipelined + 1, {"diagnostics": [], "triggerKind": 1})) > 5
     assert len(offered(pipelined + 1, {"diagnostics": [], "triggerKind": "odd"})) > 5
