@@ -36,6 +36,9 @@ def scale(A: T.Buffer((4096,), "float32")):
             A[i * 128 + j] = A[i * 128 + j] * T.float32(2)
 """
 
+# The line of the parameters with their defaults, and that of the launch.
+PARAMETERS, LAUNCH = 4, 8
+
 TILELANG = """\
 import tilelang
 import tilelang.language as T
@@ -184,7 +187,11 @@ def test_a_light_bulb_is_only_where_something_can_be_written(
     _wait_for_edits(client, uri, pipelined)
     bulbs = {line: offered(line, automatic) for line in range(TILELANG.count("\n"))}
     assert any("num_stages=3" in title for title in bulbs[pipelined])
-    assert bulbs[pipelined + 1] == bulbs[0] == []
+    # Sizes of tiles, threads and stages are one edit, of these lines and none between.
+    (sizes,) = bulbs[PARAMETERS]
+    assert sizes.startswith("TIRLens: block_K=128, threads=256, num_stages=3, ")
+    assert bulbs[LAUNCH] == [sizes] and sizes in bulbs[pipelined]
+    assert {line for line, found in bulbs.items() if found} == {PARAMETERS, LAUNCH, pipelined}
     # Who asks gets everything.
     assert len(offered(pipelined + 1, {"diagnostics": [], "triggerKind": 1})) > 5
     assert len(offered(pipelined + 1, {"diagnostics": [], "triggerKind": "odd"})) > 5

@@ -5,6 +5,7 @@ Others run a command, so that nothing is available only in a lens.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from lsprotocol import types
@@ -20,12 +21,24 @@ from tirlens.source.edits import Replacement
 
 
 def rewritings(parts: Parts, line: int, encoding: Encoding) -> list[types.CodeAction]:
-    """The advice about the current 1-based `line` that can be written."""
+    """The advice that can be written and changes the current 1-based `line`."""
     return [
         _rewriting(parts, advice, advice.edit, encoding)
         for advice in view.rewritings(parts.document, line)
-        if advice.edit and advice.edit.span.line <= line <= advice.edit.span.end_line
+        if advice.edit and line in _changed_lines(parts.document.lines, advice.edit)
     ]
+
+
+def _changed_lines(lines: Sequence[str], replacement: Replacement) -> set[int]:
+    """The 1-based lines of a text that a replacement changes."""
+    span = replacement.span
+    before = lines[span.line - 1 : span.end_line]
+    after = before[0][: span.column] + replacement.new_text + before[-1][span.end_column :]
+    numbered = range(span.line, span.end_line + 1)
+    now = after.split("\n")
+    if len(now) != len(before):
+        return set(numbered)
+    return {line for line, old, new in zip(numbered, before, now, strict=True) if old != new}
 
 
 def code_actions(parts: Parts, line: int, encoding: Encoding) -> list[types.CodeAction]:
