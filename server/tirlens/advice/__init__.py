@@ -23,7 +23,7 @@ def advise(question: Question) -> tuple[Advice, ...]:
     """The advice of every rule, errors first, then by predicted saving."""
     if not question.report.has_counts:
         return ()
-    found = [advice for rule in _rules() for advice in rule(question)]
+    found = [advice for rule in _rules() for advice in question.answer(rule)]
     found.sort(key=lambda one: (_SEVERITIES.index(one.severity), -(one.saving_s or 0.0)))
     return tuple(found)
 

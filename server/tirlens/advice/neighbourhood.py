@@ -52,24 +52,19 @@ def search(question: Question, facts: KernelFacts) -> Found | None:
     best = start = Found(facts, report.time_s)
     seen = {_signature(facts)}
     slower: set[_Step] = set()
-    while len(seen) < MOST_EVALUATIONS:
-        step = next(
-            (
-                (name, changed)
-                for name, changed in _neighbours(best.facts, factors, slower)
-                if _signature(changed) not in seen and _is_allowed(changed, facts, question)
-            ),
-            None,
-        )
-        if step is None:
-            break
-        name, changed = step
-        seen.add(_signature(changed))
+    steps = _neighbours(best.facts, factors, slower)
+    while len(seen) < MOST_EVALUATIONS and (option := next(steps, None)) is not None:
+        step, changed = option
+        signature = _signature(changed)
+        if signature in seen or not _is_allowed(changed, facts, question):
+            continue
+        seen.add(signature)
         found = _evaluate(question, changed)
         if found is None or found.time_s > (1 - LEAST_GAIN) * best.time_s:
-            slower.add(name)
+            slower.add(step)
         else:
             best = found
+            steps = _neighbours(best.facts, factors, slower)
     return None if best is start else best
 
 

@@ -59,6 +59,16 @@ class Question:
             facts = replace(facts, lowered=(), compiled=())
         return analyze(facts, self.device, self.bindings, self._workload, by_line=False)
 
+    def answer(self, rule: Rule) -> tuple[Advice, ...]:
+        """The advice of a rule, which another one may compare its own with."""
+        if rule not in self._answers:
+            self._answers[rule] = tuple(rule(self))
+        return self._answers[rule]
+
+    @cached_property
+    def _answers(self) -> dict[Rule, tuple[Advice, ...]]:
+        return {}
+
     @cached_property
     def _workload(self) -> Workload | None:
         """The counts of the facts as they are, which most changes leave alone."""

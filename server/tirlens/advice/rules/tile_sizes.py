@@ -116,7 +116,7 @@ def check(question: Question) -> Iterator[Advice]:
 
 def _saving_of_others_s(question: Question) -> float:
     """Seconds that other stages save alone, or more threads where registers spill."""
-    others = (rule(question) for rule in (not_pipelined.check, stages.check, threads.check))
+    others = map(question.answer, (not_pipelined.check, stages.check, threads.check))
     found = (advice.saving_s or 0.0 for advice in itertools.chain.from_iterable(others))
     return max(found, default=0.0)
 
