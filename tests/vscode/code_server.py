@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -42,11 +43,22 @@ _QUIET = {
 
 def build_extension(editor: Editor) -> Path:
     """The VSIX of the working tree."""
-    environment = editor.environment()
-    if not (CLIENT / "node_modules").is_dir():
-        run(["npm", "ci"], CLIENT, environment)
-    run(["npm", "run", "package"], CLIENT, environment | {"PYTHON": sys.executable})
+    run_script(editor, "package")
     return CLIENT / "tirlens.vsix"
+
+
+def run_script(editor: Editor, name: str) -> None:
+    """Run a script of the extension's package, one at a time, with its packages installed."""
+    environment = editor.environment() | {"PYTHON": sys.executable}
+    folder = os.open(CLIENT, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        # npm writes it when all packages are there.
+        if not (CLIENT / "node_modules/.package-lock.json").is_file():
+            run(["npm", "ci"], CLIENT, environment)
+        run(["npm", "run", name], CLIENT, environment)
+    finally:
+        os.close(folder)
 
 
 def package(editor: Editor, folder: Path) -> Path:

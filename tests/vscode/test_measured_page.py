@@ -23,8 +23,7 @@ from tirlens.measured.records import Operation, Position
 from tirlens.measured.runs.comparison import compare
 from tirlens.measured.runs.run import run_of
 from tirlens.measured.timeline import step_of
-from vscode.cache import run
-from vscode.code_server import CLIENT
+from vscode.code_server import CLIENT, run_script
 from vscode.install import axe, install
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -182,9 +181,6 @@ def test_pictures_and_paper(seen: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("name", ["measured.js", "measured.css"])
 def test_the_server_has_the_script_of_the_sources(name: str) -> None:
-    editor = install()
-    if not (CLIENT / "node_modules").is_dir():
-        run(["npm", "ci"], CLIENT, editor.environment())
-    run(["npm", "run", "build"], CLIENT, editor.environment())
+    run_script(install(), "build")
     built = (CLIENT / "out" / name).read_bytes()
     assert built == (SERVER_PAGE / name).read_bytes(), "npm run build:page"

@@ -24,8 +24,7 @@ from tirlens.ide.report_page import (
 from tirlens.model import analyze
 from tirlens.model.details import kernel_details
 from tirlens.model.report import Advice
-from vscode.cache import run
-from vscode.code_server import CLIENT
+from vscode.code_server import CLIENT, run_script
 from vscode.install import axe, install
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -129,9 +128,6 @@ def test_a_page_that_is_drawn_anew_keeps_what_the_reader_made_of_it(
 
 @pytest.mark.parametrize("name", ["report.js", "report.css"])
 def test_the_server_has_the_script_of_the_sources(name: str) -> None:
-    editor = install()
-    if not (CLIENT / "node_modules").is_dir():
-        run(["npm", "ci"], CLIENT, editor.environment())
-    run(["npm", "run", "build"], CLIENT, editor.environment())
+    run_script(install(), "build")
     built = (CLIENT / "out" / name).read_bytes()
     assert built == (SERVER_PAGE / name).read_bytes(), "npm run build:page"
