@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from tirlens.advice import rewrite
 from tirlens.advice.threads import Threads
 from tirlens.model.counting.facts_walk import node_expressions, walk_nodes
-from tirlens.model.tree.context import WARP
 from tirlens_counting.expressions import free_variables, linear, simplify, substitute
 from tirlens_worker.facts import (
     Access,
@@ -144,9 +143,10 @@ def with_shared_iterations(facts: KernelFacts, part: Part, threads: Threads) -> 
             inner = (Branch(("<", value, extent), inner),)
         trips = math.ceil(extent / members.share)
         shared = replace(loop, extent=trips, body=inner)
-        return (shared, *(sum_of_threads(dtype, members.share, loop.sites) for dtype in sums))
+        return (shared, *(sum_of_threads(dtype, lanes, loop.sites) for dtype in sums))
 
     sums = part.iterations.sums
+    lanes = min(members.share, threads.warp_size)
     nest = _with_loop_replaced(_substitute((part.nest,), members.work), loop.var, share)
     branch = part.branch
     if branch is None:
@@ -232,9 +232,9 @@ def _members(threads: Threads, group: tuple[int, ...]) -> _Members | None:
     return None
 
 
-def sum_of_threads(dtype: str, threads: int, sites: tuple[Span, ...]) -> Shuffle:
-    """A shuffle and an addition for each power of two of the threads of a warp."""
-    steps = math.ceil(math.log2(min(threads, WARP)))
+def sum_of_threads(dtype: str, lanes: int, sites: tuple[Span, ...]) -> Shuffle:
+    """A shuffle and an addition for each power of two of the lanes of a warp."""
+    steps = math.ceil(math.log2(lanes))
     return Shuffle(
         label="sum of the threads",
         arith=(Arith("shuffle", dtype, steps), Arith("add", dtype, steps)),

@@ -21,9 +21,13 @@ from tirlens_worker.facts import Branch, Expr, KernelFacts, Let, Loop, Node, Whi
 
 @dataclass(frozen=True)
 class Threads:
-    """The axes of a block's threads with their extents, threadIdx.x first."""
+    """The axes of a block's threads with their extents, threadIdx.x first.
+
+    A warp of the device has `warp_size` of them.
+    """
 
     axes: tuple[tuple[str, int], ...]
+    warp_size: int
 
     @property
     def count(self) -> int:
@@ -70,7 +74,7 @@ class Threads:
             return None
 
 
-def threads_of(facts: KernelFacts) -> Threads | None:
+def threads_of(facts: KernelFacts, warp_size: int) -> Threads | None:
     """The threads of a block; None where a loop over them is repeated or of unknown extent."""
     found: dict[str, tuple[str, int]] = {}
     for loop, _ in rewrite.loops(facts):
@@ -78,7 +82,8 @@ def threads_of(facts: KernelFacts) -> Threads | None:
             if loop.tag not in THREADS or loop.tag in found or type(loop.extent) is not int:
                 return None
             found[loop.tag] = (loop.var, loop.extent)
-    return Threads(tuple(found[tag] for tag in THREADS if tag in found)) if found else None
+    axes = tuple(found[tag] for tag in THREADS if tag in found)
+    return Threads(axes, warp_size) if axes else None
 
 
 def with_names_replaced(facts: KernelFacts) -> KernelFacts:

@@ -60,7 +60,6 @@ from tirlens.advice.rule import Question
 from tirlens.advice.sharing import COMBINED, sum_of_threads, with_part_replaced
 from tirlens.advice.threads import Threads, threads_of, with_names_replaced
 from tirlens.model.report import Advice
-from tirlens.model.tree.context import WARP
 from tirlens_counting.expressions import free_variables, is_data_dependent
 from tirlens_worker.facts import (
     Access,
@@ -94,7 +93,7 @@ def check(question: Question) -> Iterator[Advice]:
     if question.device.kind != "gpu" or question.report.schedule != "gpu":
         return
     facts = with_names_replaced(question.facts)
-    threads = threads_of(facts)
+    threads = threads_of(facts, question.device.limits.warp_size)
     if threads is None or threads.count < 2:
         return
     scopes = {buffer.id: buffer.scope for buffer in facts.buffers}
@@ -168,7 +167,9 @@ def _update(statement: Statement, path: tuple[Node, ...], threads: Threads) -> _
 def _is_of_few(branch: Branch, threads: Threads) -> bool:
     """Whether at most one thread of each warp satisfies a condition."""
     group = threads.where(branch.condition)
-    return group is not None and len({number // WARP for number in group}) == len(group)
+    return group is not None and len({number // threads.warp_size for number in group}) == len(
+        group
+    )
 
 
 def _with_combined_values(
@@ -196,9 +197,9 @@ def _with_combined_values(
         final = replace(loop, body=(final,))
     if not update.elements:
         # One thread of each warp, or of the block whose threads T.reduce_sum combines.
-        number = ("%", threads.number, WARP) if is_of_threads else threads.number
+        number = ("%", threads.number, threads.warp_size) if is_of_threads else threads.number
         final = Branch(("==", number, 0), (final,), sites=statement.sites)
-    shuffles = sum_of_threads(buffer.dtype, min(threads.count, WARP), statement.sites)
+    shuffles = sum_of_threads(buffer.dtype, min(threads.count, threads.warp_size), statement.sites)
 
     def edit(node: Node) -> Node:
         return adding if node is statement else node

@@ -91,12 +91,11 @@ def check(question: Question) -> Iterator[Advice]:
     if question.device.kind != "gpu" or question.report.schedule != "gpu":
         return
     facts = with_names_replaced(question.facts)
-    threads = threads_of(facts)
+    threads = threads_of(facts, question.device.limits.warp_size)
     if threads is None:
         return
-    warp = question.device.limits.warp_size
     found: dict[Expr, _Condition] = {}
-    for one in _conditions(facts.body, (), threads, warp):
+    for one in _conditions(facts.body, (), threads):
         if negate(one.expr) not in found:
             found.setdefault(one.expr, one)
     for one in found.values():
@@ -156,7 +155,7 @@ def _holds(expr: Expr, condition: Expr) -> bool | None:
 
 
 def _conditions(
-    body: Sequence[Node], parallel: tuple[Loop, ...], threads: Threads, warp: int
+    body: Sequence[Node], parallel: tuple[Loop, ...], threads: Threads
 ) -> Iterator[_Condition]:
     """The conditions that divide a warp."""
     for node in body:
@@ -173,20 +172,20 @@ def _conditions(
             inner = node.body
         elif isinstance(node, Statement):
             exprs = [one.guard for one in node.arith if one.guard is not None]
-        lanes = _lanes(parallel) if parallel else threads
+        lanes = _lanes(parallel, threads.warp_size) if parallel else threads
         for expr in exprs:
             where = lanes.where(simplify(expr)) if lanes is not None else None
-            if where and lanes is not None and _divides_warps(where, lanes.count, warp):
+            if where and lanes is not None and _divides_warps(where, lanes.count, lanes.warp_size):
                 yield _Condition(simplify(expr), lanes, len(where), node.sites)  # type: ignore
-        yield from _conditions(inner, around, threads, warp)
+        yield from _conditions(inner, around, threads)
 
 
-def _lanes(parallel: tuple[Loop, ...]) -> Threads | None:
+def _lanes(parallel: tuple[Loop, ...], warp_size: int) -> Threads | None:
     """The iterations of parallel loops as lanes; None where their number is not known."""
     axes = [(loop.var, loop.extent) for loop in reversed(parallel) if loop.start == 0]
     if len(axes) < len(parallel) or not all(type(extent) is int for _, extent in axes):
         return None
-    return Threads(tuple(axes))  # type: ignore[arg-type]
+    return Threads(tuple(axes), warp_size)  # type: ignore[arg-type]
 
 
 def _divides_warps(where: Sequence[int], count: int, warp: int) -> bool:

@@ -67,11 +67,10 @@ def check(question: Question) -> Iterator[Advice]:
     if question.device.kind != "gpu" or question.report.schedule != "gpu":
         return
     branches = [node for node in walk_nodes(question.facts.body) if isinstance(node, Branch)]
-    if not branches or threads_of(question.facts) is None:
+    threads = threads_of(question.facts, question.device.limits.warp_size)
+    if not branches or threads is None:
         return
     facts = with_names_replaced(question.facts)
-    threads = threads_of(facts)
-    assert threads is not None
     for branch in walk_nodes(facts.body):
         if not isinstance(branch, Branch) or branch.kind != "if":
             continue

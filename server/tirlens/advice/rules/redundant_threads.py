@@ -64,7 +64,7 @@ from tirlens_worker.facts import Branch, KernelFacts, Loop, Node, Statement
 def check(question: Question) -> Iterator[Advice]:
     if question.device.kind != "gpu" or question.report.schedule != "gpu":
         return
-    threads = threads_of(question.facts)
+    threads = threads_of(question.facts, question.device.limits.warp_size)
     if threads is None or threads.count < 2:
         return
     facts = with_names_replaced(question.facts)
