@@ -3,10 +3,10 @@
     python tests/benchmarks/latency.py [--rounds N]
 
 Prints `initialize` from the start of the process, save to hints with a warm worker (a TVMScript
-file of 5 kernels, a tilelang file; after an edit of one kernel and after one that all depend on),
-the first lenses after a file is opened, and hovers while an analysis runs, each beside its target.
-Then the answers in a file of 5,000 lines with 500 hints while the worker is busy, beside those of
-an idle server that knows them.
+file of 5 kernels, a tilelang file; after an edit of one kernel and after one that all depend on)
+and to the lenses with their advice, the first lenses after a file is opened, and hovers while an
+analysis runs, each beside its target. Then the answers in a file of 5,000 lines with 500 hints
+while the worker is busy, beside those of an idle server that knows them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from support.rpc import Client, elapsed_ms
 EXAMPLES = Path(__file__).parents[1] / "examples"
 # Between the last key and the save, as a person has it; a debounced reading of the text fits in.
 PAUSE_S = 0.3
+_REFRESH = "workspace/inlayHint/refresh"
 SHARES = (0.5, 0.95, 0.99)
 
 
@@ -40,17 +42,24 @@ def initialize_ms() -> float:
         return (time.perf_counter() - began) * 1e3
 
 
-def save_to_hints_ms(client: Client, uri: str, text: str, version: int) -> float:
-    """Save a text that was never seen, wait for the server's word, fetch the hints."""
-    ready = client.states(uri).count("ready")
+def save_ms(client: Client, uri: str, text: str, version: int) -> tuple[float, float]:
+    """Save a text that was never seen: until its hints are here, and until its lenses are.
+
+    The hints are asked for when the server says that there are others, the lenses, which have the
+    advice, when it says that it is ready.
+    """
+    ready, refreshes = client.states(uri).count("ready"), client.requests.count(_REFRESH)
     client.replace(uri, version, text)
     time.sleep(PAUSE_S)
     began = time.perf_counter()
     client.save(uri)
-    client.wait_ready(uri, ready + 1)
+    client.wait(lambda: client.requests.count(_REFRESH) > refreshes)
     if not client.hints(uri):
         raise SystemExit(f"no hints for {uri}: {client.diagnostics(uri)}")
-    return (time.perf_counter() - began) * 1e3
+    hints_ms = (time.perf_counter() - began) * 1e3
+    client.wait_ready(uri, ready + 1)
+    client.lenses(uri)
+    return hints_ms, (time.perf_counter() - began) * 1e3
 
 
 def first_lenses_ms(client: Client, folder: Path, text: str, number: int) -> float:
@@ -100,7 +109,7 @@ def long_file(rounds: int) -> None:
         print(f"{name:<36}", *(f"{each:9.2f}" for each in both))
 
 
-def show(name: str, times_ms: list[float], target_ms: float) -> None:
+def show(name: str, times_ms: Sequence[float], target_ms: float) -> None:
     ordered = sorted(times_ms)
     p95 = ordered[min(len(ordered) - 1, round(0.95 * len(ordered)))]
     p50 = statistics.median(ordered)
@@ -130,10 +139,12 @@ def main() -> None:
                 versions = count(2)
                 for what, change in (("one edited", one_edited), ("all changed", all_changed)):
                     saves = [
-                        save_to_hints_ms(client, uri, change(text, word, i), next(versions))
+                        save_ms(client, uri, change(text, word, i), next(versions))
                         for i in range(rounds + 2)
                     ]
-                    show(f"save to hints, {title}, {what}", saves[2:], target_ms)
+                    hints, whole = zip(*saves[2:], strict=True)
+                    show(f"save to hints, {title}, {what}", hints, target_ms)
+                    show("  and to the lens with advice", whole, 500)
                 lenses = [first_lenses_ms(client, Path(folder), text, i) for i in range(rounds)]
                 show("first lenses of a file, warm server", lenses, 50)
                 hovers: list[float] = []

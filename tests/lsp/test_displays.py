@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.lsp_session import SCALE_FACTS, SCALE_TEXT, ClientHere, run
+from tirlens.advice import Question
+from tirlens.model.report import Advice
+from tirlens.pipeline import report_cache
 from tirlens.pipeline.span_shift import LineShift, shift_spans
 
 LINES = SCALE_TEXT.splitlines()
@@ -290,5 +295,36 @@ def test_cells_are_edited_moved_and_closed(tmp_path: Path) -> None:
             {"notebookDocument": {"uri": uri}, "cellTextDocuments": []},
         )
         assert all(client.server.document(name) is None for name in (*CELLS, "cell:new", uri))
+
+    run(scenario)
+
+
+def test_hints_do_not_wait_for_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def advise(question: Question) -> tuple[Advice, ...]:
+        begun.set()
+        assert may_end.wait(60)
+        return (Advice("tail-wave", question.facts.span, "warning", "too few", "ten blocks", 1e-3),)
+
+    monkeypatch.setattr(report_cache, "advise", advise)
+
+    async def scenario(client: ClientHere) -> None:
+        uri = client.open(tmp_path / "a.py", SCALE_TEXT)
+        await client.give(uri, SCALE_FACTS)
+        client.save(uri)
+        assert await asyncio.to_thread(begun.wait, 60)
+        try:
+            assert client.sent_requests("workspace/inlayHint/refresh") == [None]
+            assert "1 MFLOP" in (await hints(client, uri))[5]
+            assert client.sent_requests("workspace/codeLens/refresh") == []
+        finally:
+            may_end.set()
+        await client.until(lambda: "no-framework" in client.states(uri))
+        assert client.sent_requests("workspace/inlayHint/refresh") == [None]
+        assert client.sent_requests("workspace/codeLens/refresh") == [None]
+        assert "ten blocks" in " ".join(
+            each["command"]["title"] for each in await lenses(client, uri)
+        )
 
     run(scenario)

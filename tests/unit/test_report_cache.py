@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from support import kernels
 from tirlens import source
-from tirlens.hardware import Device
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport, Options, ReportCache, file_report, report_cache
 from tirlens.pipeline.span_shift import LineShift, shift_spans
@@ -42,15 +42,13 @@ def traced_again(facts: tuple[KernelFacts, ...]) -> tuple[KernelFacts, ...]:
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The definitions that the model has evaluated, in order."""
     seen: list[str] = []
-    real = report_cache.evaluate_kernel
+    real = report_cache.analyze
 
-    def count(
-        facts: KernelFacts, device: Device, bindings: Mapping[str, int], advice: bool
-    ) -> KernelReport:
+    def count(facts: KernelFacts, *rest: Any) -> KernelReport:
         seen.append(facts.definition)
-        return real(facts, device, bindings, advice)
+        return real(facts, *rest)
 
-    monkeypatch.setattr(report_cache, "evaluate_kernel", count)
+    monkeypatch.setattr(report_cache, "analyze", count)
     return seen
 
 
@@ -97,7 +95,7 @@ def test_14_only_what_has_changed_is_modelled_again(name: str, evaluated: list[s
     ("options", "again"),
     [
         (replace(OPTIONS, device="a100-80-sxm"), True),
-        (replace(OPTIONS, advice=False), True),
+        (replace(OPTIONS, advice=False), False),
         (replace(OPTIONS, bindings={"m": 5}), True),
         (replace(OPTIONS, time_limit_s=5.0), False),
     ],
@@ -112,8 +110,25 @@ def test_14_another_device_or_setting_is_another_question(
     assert evaluated[: -len(NAMES)] == list(NAMES) * again
     evaluated.clear()
     assert report_of(cache, facts) == first
-    bindings_differ = options.bindings != OPTIONS.bindings
-    assert evaluated == list(NAMES) * bindings_differ, "each device has its own report"
+    assert evaluated == [], "each has its own report"
+
+
+def test_14_the_figures_of_advice_are_those_that_were_asked_for_first(evaluated: list[str]) -> None:
+    cache, facts = ReportCache(), facts_of(*NAMES)
+    figures = report_of(cache, facts, replace(OPTIONS, advice=False))
+    assert not any(report.advice for report in figures.kernels)
+    found = report_of(cache, facts)
+    assert evaluated == list(NAMES)
+    assert found == report_of(None, facts)
+    assert all(report.advice for report in found.kernels)
+
+
+def test_14_versions_of_a_text_are_kept_side_by_side(evaluated: list[str]) -> None:
+    cache, saved, pinned = ReportCache(), facts_of(*NAMES), facts_of(*NAMES, k=8192)
+    for _ in range(3):
+        report_of(cache, saved)
+        report_of(cache, pinned)
+    assert evaluated == list(NAMES) * 2
 
 
 def test_14_the_cache_has_a_limit(evaluated: list[str]) -> None:

@@ -71,6 +71,8 @@ class Client:
                 self._send_status(event)
             case events.TextRead(document):
                 self._publish(document)
+            case events.HintsChanged():
+                self._refresh_views(hints=True, lenses=False)
             case events.ViewChanged(document, hints, lenses):
                 self._publish(document)
                 self._refresh_views(hints, lenses)

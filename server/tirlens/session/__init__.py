@@ -8,7 +8,8 @@ One save, from the document to the view::
       find_environment      finds the interpreter and the project's settings, in a thread
       plan_job              plans the request, in a thread
       WorkerQueues.submit   sends the request to a worker process
-      evaluate              runs the model, in a thread
+      evaluate              runs the model, in a thread, and then the advice rules
+      HintsChanged          event: the client asks again for hints, before the advice is known
       ViewChanged           event: the client asks again for hints and lenses
       IdleTiers.run         lowers and compiles when no worker is needed; evaluate after each
     view                    answers the client's requests from the document's last analysis

@@ -17,6 +17,7 @@ from tirlens.session.caches import Caches
 from tirlens.session.evaluation import Evaluation, evaluate
 from tirlens.session.events import (
     EventSink,
+    HintsChanged,
     ProgressEnded,
     SettingsProblems,
     Status,
@@ -260,7 +261,34 @@ class Analyses:
             self._tiers.stop(document)
 
     async def _evaluate(self, job: Job, result: Result) -> Evaluation | None:
-        """Evaluate `result` and let the document show it; None if the job is not current."""
+        """Evaluate `result` and let the document show it; None if the job is not current.
+
+        Advice takes many evaluations of the model: the hints, which have none of it, come first.
+        """
+        document, before = job.document, job.document.analysis
+        if job.options.advice:
+            without = replace(job, options=replace(job.options, advice=False))
+            figures = await self._run_model(without, result)
+            if figures is None:
+                return None
+            if _show_evaluation(document, figures):
+                self._emit(HintsChanged(document))
+        evaluation = await self._run_model(job, result)
+        if evaluation is None:
+            return None
+        hints = _show_evaluation(document, evaluation)
+        if document.reading is None or document.reading.text == job.reading.text:
+            document.reading = job.reading
+        analysis, display = evaluation.analysis, evaluation.display
+        if before is None or before.text != analysis.text:
+            self._emit(ViewChanged(document, hints, lenses=True))
+        elif (before.report, before.lens_parts) != (analysis.report, analysis.lens_parts):
+            lenses = before.lenses(display) != analysis.lenses(display)
+            self._emit(ViewChanged(document, hints, lenses))
+        return evaluation
+
+    async def _run_model(self, job: Job, result: Result) -> Evaluation | None:
+        """The evaluation of `result`; None if the job is not current."""
         evaluation = await asyncio.to_thread(
             evaluate,
             job,
@@ -271,27 +299,7 @@ class Analyses:
             self._trials.known,
             self.caches.measured,
         )
-        if not job.is_current:
-            return None
-        document, before = job.document, job.document.analysis
-        analysis, hints, display = evaluation.analysis, evaluation.hints, evaluation.display
-        hints_before = document.hints(display)
-        document.show(analysis, display, hints)
-        if document.reading is None or document.reading.text == job.reading.text:
-            document.reading = job.reading
-        if before is None or before.text != analysis.text:
-            # Equal hints are at other lines, or were not shown on lines that were edited.
-            changed = bool(hints or hints_before)
-            self._emit(ViewChanged(document, hints=changed, lenses=True))
-        elif (before.report, before.lens_parts) != (analysis.report, analysis.lens_parts):
-            self._emit(
-                ViewChanged(
-                    document,
-                    hints=hints != hints_before,
-                    lenses=before.lenses(display) != analysis.lenses(display),
-                )
-            )
-        return evaluation
+        return evaluation if job.is_current else None
 
     def _report_settings(self, folder: Path, problems: tuple[str, ...]) -> None:
         """Report the problems of the settings of the project of `folder`, each once.
@@ -316,6 +324,17 @@ class Analyses:
         if document.is_running:
             document.is_running = False
             self._emit(ProgressEnded(document.uri))
+
+
+def _show_evaluation(document: Document, evaluation: Evaluation) -> bool:
+    """Let `document` show an evaluation; whether its hints are others, or at other lines."""
+    analysis, hints, display = evaluation.analysis, evaluation.hints, evaluation.display
+    before, hints_before = document.analysis, document.hints(display)
+    document.show(analysis, display, hints)
+    if before is None or before.text != analysis.text:
+        # Equal hints are at other lines, or were not shown on lines that were edited.
+        return bool(hints or hints_before)
+    return hints != hints_before
 
 
 def _status(job: Job, state: str) -> Status:

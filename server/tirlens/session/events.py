@@ -55,6 +55,13 @@ class ViewChanged:
 
 
 @dataclass(frozen=True)
+class HintsChanged:
+    """The hints of an open file are others, and a `ViewChanged` follows with its advice."""
+
+    document: Document
+
+
+@dataclass(frozen=True)
 class FileClosed:
     """A file was closed: nothing of it is shown any more."""
 
@@ -93,6 +100,7 @@ class ProgressEnded:
 Event = (
     Status
     | TextRead
+    | HintsChanged
     | ViewChanged
     | FileClosed
     | DisplayChanged
