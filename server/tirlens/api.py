@@ -168,43 +168,66 @@ class Analyzer:
             A dynamic dimension has no size in `bindings`.
         """
         chosen = _device(device)
-        functions = list(_functions(fn))
-        if not functions:
-            raise TypeError(
-                "expected a PrimFunc, an IRModule or Schedule with one, or a function of TIRx, "
-                f"not {type(fn).__name__}"
-            )
-        return AnalysisResult(
-            chosen,
-            tuple(
-                _report(name, item, chosen, bindings or {}, lower, compile, advice)
-                for name, item in functions
-            ),
-        )
+        reports: list[KernelReport] = []
+        for kernel in held_kernels(fn):
+            if lower:
+                kernel = kernel.lowered(chosen)
+            if compile:
+                kernel = kernel.compiled(chosen)
+            reports.append(kernel.report(chosen, bindings or {}, advice))
+        return AnalysisResult(chosen, tuple(reports))
 
 
-def _report(
-    name: str,
-    function: Any,
-    device: Device,
-    bindings: Mapping[str, int],
-    lower: bool,
-    compile_: bool,
-    advice: bool,
-) -> KernelReport:
+@dataclass(frozen=True)
+class HeldKernel:
+    """A function of this process with its facts, and the path of the file that defines it."""
+
+    name: str
+    function: Any
+    facts: KernelFacts
+    path: str | None
+
+    def lowered(self, device: Device) -> HeldKernel:
+        """The kernel with what tilelang lowers it to for `device`, if it does."""
+        if self.facts.framework != "tilelang" or not device.arch.startswith("sm_"):
+            return self
+        return replace(self, facts=_lower(self.facts, self.function, device))
+
+    def compiled(self, device: Device) -> HeldKernel:
+        """The kernel with what the compiler makes of it for `device`, if it is at hand."""
+        return replace(self, facts=_compile(self.facts, self.function, device, self.path))
+
+    def report(self, device: Device, bindings: Mapping[str, int], advice: bool) -> KernelReport:
+        """The report of the kernel on `device`.
+
+        Raises:
+            UnboundSizesError: a dynamic dimension has no size in `bindings`.
+        """
+        with scanning_new_objects_only():
+            report = evaluate_kernel(self.facts, device, bindings, advice)
+        if report.needs:
+            raise UnboundSizesError(self.name, report.needs)
+        return replace(report, device_source="option", span=replace(report.span, file=self.path))
+
+
+def held_kernels(fn: Any) -> Iterator[HeldKernel]:
+    """The kernels of what `Analyzer.analysis` takes, one after another.
+
+    Raises:
+        TypeError: `fn` is no function of a framework.
+    """
     # Imported late, because it imports a framework.
     from tirlens_worker.frameworks.held_function import extract_held
 
-    facts, path = extract_held(function, name)
-    if lower and facts.framework == "tilelang" and device.arch.startswith("sm_"):
-        facts = _lower(facts, function, device)
-    if compile_:
-        facts = _compile(facts, function, device, path)
-    with scanning_new_objects_only():
-        report = evaluate_kernel(facts, device, bindings, advice)
-    if report.needs:
-        raise UnboundSizesError(name, report.needs)
-    return replace(report, device_source="option", span=replace(report.span, file=path))
+    functions = list(_functions(fn))
+    if not functions:
+        raise TypeError(
+            "expected a PrimFunc, an IRModule or Schedule with one, or a function of TIRx, "
+            f"not {type(fn).__name__}"
+        )
+    for name, function in functions:
+        facts, path = extract_held(function, name)
+        yield HeldKernel(name, function, facts, path)
 
 
 def _lower(facts: KernelFacts, function: Any, device: Device) -> KernelFacts:

@@ -12,13 +12,14 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias
 
-from tirlens.api import Analyzer
+from tirlens.api import HeldKernel, UnboundSizesError, held_kernels
 from tirlens.hardware import DEFAULT_DEVICE, Device, load
 from tirlens.hardware.detect import machine_device
 from tirlens.ide import labels
@@ -54,6 +55,7 @@ def rank(
     configs: Iterable[Config],
     device: Device | str | Path | None = None,
     bindings: Mapping[str, int] | None = None,
+    executor: Executor | None = None,
 ) -> list[Ranked]:
     """Configurations in the order of their predicted times, the fastest first.
 
@@ -72,14 +74,23 @@ def rank(
         else `DEFAULT_DEVICE`.
     bindings
         Sizes of dynamic dimensions by name.
+    executor
+        Executes the model: processes of this machine, or of a cluster that have tirlens. `build` is
+        called in this thread.
 
     Raises
     ------
     DeviceError
         There is no such device.
     """
-    chosen = _device(device)
-    found = [Ranked(config, _estimate(build, config, chosen, bindings)) for config in configs]
+    chosen, given, sizes = _device(device), list(configs), dict(bindings or {})
+    kernels = (_kernels(build, config) for config in given)
+    if executor is None:
+        estimates = [_estimate(each, chosen, sizes) for each in kernels]
+    else:
+        futures = [executor.submit(_estimate, each, chosen, sizes) for each in kernels]
+        estimates = [future.result() for future in futures]
+    found = [Ranked(*each) for each in zip(given, estimates, strict=True)]
     return sorted(found, key=lambda one: order_of(one.estimate))
 
 
@@ -175,25 +186,29 @@ def _build(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any], **config
     return kernel.get_tir(*args, **{**kwargs, **config})
 
 
-def _estimate(
-    build: Callable[..., Any],
-    config: Config,
-    device: Device,
-    bindings: Mapping[str, int] | None,
-) -> Estimate:
+def _kernels(build: Callable[..., Any], config: Config) -> tuple[HeldKernel, ...] | Estimate:
+    """The kernels of a configuration, without the functions; an estimate where there are none."""
     values = {name: value for name, value in config.items() if name != _PASS_CONFIGS}
     try:
         function = build(**values)
     except Exception as error:
         return Estimate(is_refused=True, reason=f"{type(error).__name__}: {error}")
     try:
-        found = Analyzer.analysis(
-            function, device, bindings, lower=False, compile=False, advice=False
-        )
+        return tuple(replace(one, function=None) for one in held_kernels(function))
     except (TypeError, ValueError) as error:
-        # What is no kernel, or has dynamic dimensions without a size, may run.
+        # What is no kernel may run.
         return Estimate(reason=str(error))
-    return estimate_of(found.reports)
+
+
+def _estimate(
+    kernels: tuple[HeldKernel, ...] | Estimate, device: Device, bindings: Mapping[str, int]
+) -> Estimate:
+    if isinstance(kernels, Estimate):
+        return kernels
+    try:
+        return estimate_of([one.report(device, bindings, advice=False) for one in kernels])
+    except UnboundSizesError as error:
+        return Estimate(reason=str(error))
 
 
 def _device(device: Device | str | Path | None) -> Device:

@@ -220,6 +220,8 @@ def run(folder: Path, *arguments: str, paths: tuple[Path, ...] = ()) -> tuple[in
         **os.environ,
         "XDG_CACHE_HOME": str(folder / "cache"),
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
+        # Those of the run that this test is part of.
+        "PYTEST_ADDOPTS": "",
     }
     command = [sys.executable, "-m", "tirlens", *arguments]
     done = subprocess.run(

@@ -15,6 +15,8 @@ ROOT = Path(__file__).parent.parent.parent
 
 KERNEL = """
 import json, logging, sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 import tilelang
 import tilelang.language as T
 import tirlens
@@ -76,6 +78,8 @@ best = tirlens.tune.best
 slow = {"block_M": 16, "num_stages": 1}
 build = lambda **config: kernel(CONFIGS).jit_impl.get_tir(4096, 4096, 1024, **config)
 ranked = tirlens.tune.rank(build, CONFIGS, "h100-sxm")
+with ProcessPoolExecutor(2, get_context("fork")) as executor:
+    elsewhere = tirlens.tune.rank(build, CONFIGS, "h100-sxm", executor=executor)
 print(json.dumps({
     "plain": compiled_by(CONFIGS),
     "list": compiled_by(best(CONFIGS, 8, "h100-sxm")),
@@ -86,6 +90,7 @@ print(json.dumps({
         [one.config, one.estimate.time_s, one.estimate.time_band_s, one.estimate.reason]
         for one in ranked
     ],
+    "elsewhere": elsewhere == ranked,
 }))
 """
     )
@@ -106,6 +111,10 @@ def test_the_ranking_is_by_time_and_has_the_refused_last(tuned: tuple[Any, str])
     assert times[:4] == sorted(times[:4]) and times[4:] == [None, None]
     reasons = {json.dumps(one[0]): one[3] for one in ranked[4:]}
     assert any("shared memory" in reason for reason in reasons.values())
+
+
+def test_the_model_runs_in_the_processes_that_are_given(tuned: tuple[Any, str]) -> None:
+    assert tuned[0]["elsewhere"] is True
 
 
 def test_the_tuner_compiles_what_may_be_as_fast_as_the_best(tuned: tuple[Any, str]) -> None:

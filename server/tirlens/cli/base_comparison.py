@@ -29,7 +29,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Compare the files with those of a revision, and give the exit status."""
     check_options(arguments)
     base = revision(paths_of(arguments.files)[0].absolute(), arguments.base)
-    with worker_pool(arguments.jobs) as pool:
+    with worker_pool(arguments.jobs, scheduler=arguments.scheduler) as pool:
         traced = file_analysis.trace_in(pool, arguments)
         files = list(_sides(traced, base, arguments, pool))
     return write_changes(arguments, files, (arguments.base, "now"))

@@ -42,7 +42,7 @@ def trace(arguments: argparse.Namespace) -> list[Traced]:
     Raises:
         UsageError: nothing to analyse.
     """
-    with worker_pool(arguments.jobs, captured_calls(arguments)) as pool:
+    with worker_pool(arguments.jobs, captured_calls(arguments), arguments.scheduler) as pool:
         return trace_in(pool, arguments)
 
 
@@ -52,9 +52,9 @@ def trace_and_report(arguments: argparse.Namespace) -> tuple[list[Traced], list[
     Raises:
         UsageError: nothing to analyse.
     """
-    with worker_pool(arguments.jobs, captured_calls(arguments)) as pool:
+    with worker_pool(arguments.jobs, captured_calls(arguments), arguments.scheduler) as pool:
         traced = trace_in(pool, arguments)
-        reports = reports_of(traced, arguments.jobs)
+        reports = _reports_in(pool, traced)
         reports = with_tried_edits(pool, traced, reports, arguments)
     return traced, _with_measured(traced, reports)
 
@@ -110,6 +110,13 @@ async def _trace_files(
             return traced
 
     return list(await asyncio.gather(*map(one, paths)))
+
+
+def _reports_in(pool: WorkerPool, traced: Sequence[Traced]) -> list[FileReport]:
+    """The report of each file; by the executor of `pool`, if it has one."""
+    if pool.executor is None:
+        return reports_of(traced, pool.jobs)
+    return list(pool.executor.map(Traced.report, traced))
 
 
 def reports_of(

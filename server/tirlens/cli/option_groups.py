@@ -44,6 +44,7 @@ def add_analysis(parser: argparse.ArgumentParser, files: str = "+") -> None:
         metavar="N",
         help="files that are analysed at a time (default: as processors and memory allow)",
     )
+    add_scheduler(parser)
     parser.add_argument(
         "--fresh",
         action="store_true",
@@ -113,10 +114,21 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="processes that evaluate (default: as processors and memory allow)",
     )
+    add_scheduler(parser)
     parser.add_argument(
         "--fresh", action="store_true", help="evaluate again what an earlier search has evaluated"
     )
     add_output(parser)
+
+
+def add_scheduler(parser: argparse.ArgumentParser) -> None:
+    """What executes the analyses in place of this machine."""
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="analyse in a running Dask cluster, such as tcp://host:8786, whose processes have "
+        "this tirlens and the same paths (pip install 'tirlens[dask]')",
+    )
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:

@@ -41,7 +41,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if not axes:
         raise UsageError("--bind NAME=A..B, please: the sizes to estimate, such as M=1..16384:x2")
     arguments.bind = []
-    with worker_pool(arguments.jobs) as pool:
+    with worker_pool(arguments.jobs, scheduler=arguments.scheduler) as pool:
         tuned = read_kernel(arguments, pool)
         subject = tuned.subject
         (device,) = subject.devices(arguments.device)

@@ -28,7 +28,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Rank what the options name, and give the exit status."""
     if len(arguments.call) > 1:
         raise UsageError("one --call, please: its configurations are ranked")
-    with worker_pool(arguments.jobs) as pool:
+    with worker_pool(arguments.jobs, scheduler=arguments.scheduler) as pool:
         tuned = read_kernel(arguments, pool)
         subject = tuned.subject
         devices = subject.devices(arguments.device)

@@ -64,7 +64,7 @@ class TunedKernel:
     ) -> Generator[Callable[[Subject], EstimateCalls], None, None]:
         """Estimates calls of the subject, or of it with other sizes, by the workers of `pool`.
 
-        The model of many calls runs in processes of its own.
+        The model of many calls runs in processes of its own, or in those of the pool's executor.
         """
         variables = worker_environment(os.environ, self.interpreter.variables)
         known = {name: value for name, value in variables.items() if name not in TERMINAL_VARIABLES}
@@ -79,20 +79,20 @@ class TunedKernel:
                 stores.append(store)
             return estimator(subject, devices, self.analyse(pool), executor, store)
 
-        with _executor(calls, pool.jobs) as executor:
+        with _executor(calls, pool) as executor:
             yield estimate_of
         for store in stores[:1]:
             store.prune()
 
 
 @contextmanager
-def _executor(calls: int, jobs: int) -> Generator[Executor | None, None, None]:
+def _executor(calls: int, pool: WorkerPool) -> Generator[Executor | None, None, None]:
     """Processes for the model, where there is enough to do for them."""
-    if jobs == 1 or calls < _CALLS_WORTH_PROCESSES:
-        yield None
+    if pool.executor is not None or pool.jobs == 1 or calls < _CALLS_WORTH_PROCESSES:
+        yield pool.executor
         return
     with ProcessPoolExecutor(
-        jobs, multiprocessing.get_context(START_METHOD), own_process.hide
+        pool.jobs, multiprocessing.get_context(START_METHOD), own_process.hide
     ) as executor:
         yield executor
 

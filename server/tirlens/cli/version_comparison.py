@@ -37,7 +37,7 @@ def execute(arguments: argparse.Namespace) -> int:
     check_options(arguments)
     if len(arguments.pythons) != 2:
         raise UsageError("compare takes two --python")
-    with worker_pool(arguments.jobs, captured_calls(arguments)) as pool:
+    with worker_pool(arguments.jobs, captured_calls(arguments), arguments.scheduler) as pool:
         before, now = (_trace(arguments, python, pool) for python in arguments.pythons)
         files = [Sides(file, before.get(path)) for path, file in now.items()]
         files += [

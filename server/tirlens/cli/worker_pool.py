@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Collection, Coroutine, Generator
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,14 @@ from typing import Any, TypeVar
 
 from tirlens.captured.candidates import CapturedCalls
 from tirlens.captured.names import is_capture
+from tirlens.cli.cluster import cluster
 from tirlens.cli.outcome import print_note
 from tirlens.cli.output import ShowProgress, progress
 from tirlens.repository import SearchClient, root_of, targets_of, with_calls
 from tirlens.source import SourceFile
 from tirlens.worker_client import Interpreter, WorkerClient
 from tirlens.worker_client.analysis_client import OnProgress
+from tirlens.worker_client.in_executor import analyze_in
 from tirlens.worker_client.process import worker_environment
 from tirlens_worker.protocol import Analyze, Result
 
@@ -43,11 +46,14 @@ class WorkerPool:
         The calls of the files' kernels outside of them.
     searcher : SearchClient
         Searches calls in repositories.
+    executor : Executor or None
+        Executes the analyses and the model in place of processes of this machine.
     """
 
     def __init__(self, say: ShowProgress, jobs: int, captured: CapturedCalls | None = None) -> None:
         self.say = say
         self.jobs = jobs
+        self.executor: Executor | None = None
         self.searcher = SearchClient()
         self.searcher.start()
         self.calls = CallSearch(say, captured or CapturedCalls(), self.searcher)
@@ -62,6 +68,7 @@ class WorkerPool:
         """Use the pool for another command, which may come after changes of any file."""
         self.say = say
         self.jobs = jobs
+        self.executor = None
         self.calls = CallSearch(say, captured or CapturedCalls(), self.searcher)
         self._slots = asyncio.Semaphore(jobs)
 
@@ -74,6 +81,8 @@ class WorkerPool:
     ) -> Result:
         """Analyse `request` in a worker under `interpreter`, as soon as one may run."""
         async with self._slots:
+            if self.executor is not None:
+                return await analyze_in(self.executor, interpreter, request)
             client = await self._take(interpreter)
             try:
                 return await client.analyze(request, on_progress)
@@ -210,18 +219,26 @@ def keep_workers() -> Generator[None, None, None]:
 
 @contextmanager
 def worker_pool(
-    jobs: int | None = None, captured: CapturedCalls | None = None
+    jobs: int | None = None,
+    captured: CapturedCalls | None = None,
+    scheduler: str | None = None,
 ) -> Generator[WorkerPool, None, None]:
     """A pool of workers, with progress on a terminal.
 
-    `captured` are the captured calls; those of all capture files that are found, by default.
+    `captured` are the captured calls; those of all capture files that are found, by default. The
+    analyses are executed by the cluster of `scheduler`, if there is one.
+
+    Raises:
+        UsageError: the cluster cannot be reached.
     """
-    with progress() as say:
+    with progress() as say, cluster(scheduler) as remote:
+        jobs = jobs or (remote.tasks if remote else default_jobs())
         pool, _keeper.pool = _keeper.pool, None
         if pool is None:
-            pool = WorkerPool(say, jobs or default_jobs(), captured)
+            pool = WorkerPool(say, jobs, captured)
         else:
-            pool.start_again(say, jobs or default_jobs(), captured)
+            pool.start_again(say, jobs, captured)
+        pool.executor = remote and remote.executor
         is_complete = False
         try:
             yield pool

@@ -27,6 +27,10 @@ class BlockingClient:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker."""
         try:
             self._loop.run_until_complete(self._client.close())
         finally:
