@@ -171,9 +171,9 @@ class Analyzer:
         reports: list[KernelReport] = []
         for kernel in held_kernels(fn):
             if lower:
-                kernel = kernel.lowered(chosen)
+                kernel = kernel.with_lowering(chosen)
             if compile:
-                kernel = kernel.compiled(chosen)
+                kernel = kernel.with_compilation(chosen)
             reports.append(kernel.report(chosen, bindings or {}, advice))
         return AnalysisResult(chosen, tuple(reports))
 
@@ -187,13 +187,13 @@ class HeldKernel:
     facts: KernelFacts
     path: str | None
 
-    def lowered(self, device: Device) -> HeldKernel:
+    def with_lowering(self, device: Device) -> HeldKernel:
         """The kernel with what tilelang lowers it to for `device`, if it does."""
         if self.facts.framework != "tilelang" or not device.arch.startswith("sm_"):
             return self
         return replace(self, facts=_lower(self.facts, self.function, device))
 
-    def compiled(self, device: Device) -> HeldKernel:
+    def with_compilation(self, device: Device) -> HeldKernel:
         """The kernel with what the compiler makes of it for `device`, if it is at hand."""
         return replace(self, facts=_compile(self.facts, self.function, device, self.path))
 

@@ -30,7 +30,8 @@ from tirlens.pipeline import FileReport
 
 _LEAST_TITLE = 20
 _LEAST_IMPORTANT = (
-    "compulsory", "issued", "waves", "occupancy", "FLOP/B", "peak", "band", "rate", "FLOP", "DRAM",
+    "compulsory", "issued", "waves", "occupancy", "FLOP/B", "peak", "band", "reachable",
+    "rate", "FLOP", "DRAM",
 )  # fmt: skip
 
 

@@ -250,7 +250,20 @@ def _verdict(report: KernelReport) -> str:
     after = prose(found.text[len(found.cause) :])
     parts = (prose(lenses.time(report)), limit + after, lenses.peak(report))
     name = prose(labels.title(report))
-    return f"**{name}**: {', '.join(part for part in parts if part)} on {prose(report.device_id)}."
+    text = f"**{name}**: {', '.join(part for part in parts if part)} on {prose(report.device_id)}."
+    return "\n\n".join(filter(None, (text, _headroom(report))))
+
+
+def _headroom(report: KernelReport) -> str:
+    """``87 us | reachable 61 us by tiles of 128 x 256 | roofline 48 us``; empty without one."""
+    if not report.reachable_by:
+        return ""
+    now, then, least = (
+        labels.seconds(time_s, labels.ESTIMATE_DIGITS)
+        for time_s in (report.time_s, report.reachable_time_s, report.roofline_time_s)
+    )
+    reachable = f"{terms.term('reachable')} {then} by {prose(report.reachable_by)}"
+    return f"{now} | {reachable} | {terms.term('roofline')} {least}"
 
 
 def _leaves(report: KernelReport) -> Iterator[BreakdownEntry]:

@@ -96,6 +96,7 @@ def particulars(kernel: KernelReport) -> list[tuple[str, str]]:
         f"{labels.compulsory(kernel)} compulsory, "
         f"{labels.bytes_(kernel.dram_bytes.total)} DRAM",
         "intensity": _intensity(kernel),
+        "reachable": _reachable(kernel),
         "formulas": "; ".join(f"{name} = {text}" for name, text in kernel.formula.items()),
     }
     return [(name, text) for name, text in found.items() if text]
@@ -111,6 +112,16 @@ def _launch(kernel: KernelReport) -> str:
     if kernel.waves:
         text += f", {launch.waves(kernel.waves)}"
     return text
+
+
+def _reachable(kernel: KernelReport) -> str:
+    if not kernel.reachable_by:
+        return ""
+    time, least = (
+        labels.seconds(time_s, labels.ESTIMATE_DIGITS)
+        for time_s in (kernel.reachable_time_s, kernel.roofline_time_s)
+    )
+    return f"{time} by {kernel.reachable_by} (roofline {least})"
 
 
 def _intensity(kernel: KernelReport) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from tirlens.advice import Question, advise
 from tirlens.hardware import Device
+from tirlens.headroom import reachable
 from tirlens.model import Workload, analyze, workload_of
 from tirlens.model.report import KernelReport
 from tirlens.pipeline.span_shift import LineShift, shift_spans
@@ -44,16 +45,26 @@ def _with_advice(
     bindings: Mapping[str, int],
     counts: Workload | None,
 ) -> KernelReport:
-    """`report`, which is that of a kernel, with the advice on the kernel."""
+    """`report`, which is that of a kernel, with the advice on the kernel and its headroom."""
     if counts is not None:
         # A what-if changes the facts that were counted, and shares the unchanged ones with them.
         facts = counts.facts
     question = Question(facts, device, bindings, report=report, workload=counts)
-    report = replace(report, advice=advise(question))
+    report = _with_headroom(replace(report, advice=advise(question)), counts, device)
     if facts.compiled and report.advice:
         uncompiled = analyze(replace(facts, compiled=()), device, bindings, counts, by_line=False)
         report = replace(report, uncompiled_time_s=uncompiled.time_s)
     return report
+
+
+def _with_headroom(report: KernelReport, counts: Workload | None, device: Device) -> KernelReport:
+    """`report` with what the best known structure reaches."""
+    found = None if counts is None or report.time_s is None else reachable(counts, device)
+    if found is None or report.time_s is None or report.schedule != "gpu":
+        return report
+    if found.time_s >= report.time_s:
+        return replace(report, reachable_time_s=report.time_s)
+    return replace(report, reachable_time_s=found.time_s, reachable_by=found.structure)
 
 
 @dataclass(frozen=True)

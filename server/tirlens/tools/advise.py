@@ -37,13 +37,15 @@ class Advise(Subject, Page):
 
 @dataclass(frozen=True)
 class KernelTime:
-    """The predicted time of a kernel as it is."""
+    """The predicted time of a kernel as it is, and of the best known structure for its job."""
 
     name: str
     line: int
     time_s: float | None
     time_band_s: tuple[float, float] | None
     confidence: float | None
+    reachable_time_s: float | None = None
+    reachable_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,8 @@ def _time(report: KernelReport) -> KernelTime:
         report.time_s,
         report.time_band_s,
         report.confidence,
+        report.reachable_time_s,
+        report.reachable_by,
     )
 
 

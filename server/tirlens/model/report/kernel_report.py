@@ -98,6 +98,20 @@ class Timing:
         unit="s",
         term="roofline",
     )
+    reachable_time_s: float | None = figure(
+        "the predicted time of the best known structure for the job of the kernel, or of the "
+        "kernel itself where that is faster; known with advice, for products and for kernels "
+        "without matrix products",
+        merge=total,
+        unit="s",
+        term="reachable",
+        column="reachable",
+    )
+    reachable_by: str = figure(
+        "that structure in words; empty where it is not faster than the kernel",
+        merge=of_longest,
+        default="",
+    )
     bound: str | None = figure(
         "what bounds the kernel: see [Bounds](glossary.md#bounds)",
         merge=of_longest,

@@ -1,0 +1,164 @@
+"""Products: tiles in shared memory, several stages of loads ahead of the matrix instructions.
+
+Source: NVIDIA, CUTLASS documentation, "Efficient GEMM in CUDA", "Hierarchical Structure". The tiles
+are those of its default configurations, of which each is tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tirlens.hardware.spec import Device
+from tirlens.headroom.job import Product
+from tirlens.headroom.kernels import SITES, Candidate, kernel_facts
+from tirlens.model.tree.context import dtype_bytes
+from tirlens_worker.facts import Access, Arith, Atomic, Buffer, Copy, Expr, Fill, Gemm, Loop
+
+
+@dataclass(frozen=True)
+class _Tile:
+    rows: int
+    columns: int
+    threads: int
+
+
+_TILES = (
+    _Tile(128, 256, 256),
+    _Tile(256, 128, 256),
+    _Tile(128, 128, 128),
+    _Tile(64, 128, 128),
+    _Tile(64, 64, 128),
+)
+_FEW_ROWS = (_Tile(16, 64, 128), _Tile(16, 128, 128), _Tile(32, 128, 128))
+_STAGES = (4, 3, 2)
+# Bytes of a row of a tile of the operands: a line of the swizzle.
+_DEPTH_BYTES = 128
+
+
+def candidates(job: Product, device: Device) -> Iterator[Candidate]:
+    """Products of tiles that are not larger than the job, with as many stages as fit.
+
+    Where the tiles are fewer than the SMs, blocks share the depth of a tile and add their parts.
+    """
+    depth = int(_DEPTH_BYTES // dtype_bytes(job.dtype))
+    tiles = (*_TILES, *(_FEW_ROWS if job.m < _TILES[-1].rows else ()))
+    for tile in tiles:
+        if tile.rows >= 2 * max(job.m, 16) or tile.columns >= 2 * max(job.n, 64):
+            continue
+        stage_bytes = (tile.rows + tile.columns) * _DEPTH_BYTES
+        most = device.limits.shared_bytes_per_block
+        stages = next((number for number in _STAGES if number * stage_bytes <= most), None)
+        if stages is None:
+            continue
+        yield _candidate(job, tile, depth, stages)
+        blocks = job.batch * math.ceil(job.m / tile.rows) * math.ceil(job.n / tile.columns)
+        parts = min(device.sm_count // blocks, job.k // depth // stages)
+        if parts > 1 and job.batch == 1 and job.result == "float32":
+            yield _candidate(job, tile, depth, stages, parts)
+
+
+def _candidate(job: Product, tile: _Tile, depth: int, stages: int, parts: int = 1) -> Candidate:
+    """A product of tiles; the blocks of several `parts` of the depth add their results to C."""
+    total = "int32" if "int" in job.dtype else "float32"
+    rows, columns = tile.rows, tile.columns
+    buffers = (
+        Buffer("A", "A", job.dtype, (job.batch, job.m, job.k), is_parameter=True),
+        Buffer("B", "B", job.dtype, (job.batch, job.k, job.n), is_parameter=True),
+        Buffer("C", "C", job.result, (job.batch, job.m, job.n), is_parameter=True),
+        Buffer("As", "A_shared", job.dtype, (rows, depth), scope="shared.dyn"),
+        Buffer("Bs", "B_shared", job.dtype, (depth, columns), scope="shared.dyn"),
+        Buffer("Cl", "C_local", total, (rows, columns), scope="local.fragment"),
+    )
+    steps = math.ceil(job.k / depth / parts)
+    batch: Expr = 0 if parts > 1 else "bz"
+    first: Expr = ("*", "bz", steps) if parts > 1 else 0
+    row, column = ("*", "by", rows), ("*", "bx", columns)
+    step = ("*", ("+", first, "k"), depth)
+    product = Gemm(
+        label="T.gemm",
+        arith=(
+            Arith(
+                "mma",
+                job.dtype,
+                rows * columns * depth,
+                accumulator=total,
+                shape=(rows, columns, depth),
+            ),
+        ),
+        accesses=(
+            Access("As", "read", (0, 0), (rows, depth), route="mma"),
+            Access("Bs", "read", (0, 0), (depth, columns), route="mma"),
+            Access("Cl", "read", (0, 0), (rows, columns), route="mma"),
+            Access("Cl", "write", (0, 0), (rows, columns), route="mma"),
+        ),
+        per="block",
+        sites=SITES,
+        m_n_k=(rows, columns, depth),
+        transposes=(False, False),
+    )
+    loop = Loop(
+        "pipelined",
+        "k",
+        0,
+        steps,
+        (
+            _copy("A", (batch, row, step), "As", (rows, depth)),
+            _copy("B", (batch, step, column), "Bs", (depth, columns)),
+            product,
+        ),
+        sites=SITES,
+        annotations={"num_stages": stages},
+    )
+    clear = Fill(
+        label="T.clear",
+        accesses=(Access("Cl", "write", (0, 0), (rows, columns), route="tile"),),
+        per="block",
+        sites=SITES,
+    )
+    end = _sum(tile, row, column) if parts > 1 else _store(tile, (batch, row, column))
+    grid = (math.ceil(job.n / columns), math.ceil(job.m / rows), job.batch * parts)
+    text = f"tiles of {rows} x {columns} x {depth}, {stages} stages, {tile.threads} threads"
+    if parts > 1:
+        text += f", {parts} parts of the depth"
+    return Candidate(kernel_facts((clear, loop, end), buffers, grid, tile.threads), text)
+
+
+def _store(tile: _Tile, corner: tuple[Expr, Expr, Expr]) -> Copy:
+    box = (tile.rows, tile.columns)
+    return Copy(
+        label="T.copy",
+        accesses=(
+            Access("Cl", "read", (0, 0), box, route="tile"),
+            Access("C", "write", corner, (1, *box), clipped=True, route="tile"),
+        ),
+        per="block",
+        sites=SITES,
+    )
+
+
+def _sum(tile: _Tile, row: Expr, column: Expr) -> Loop:
+    """The elements of a tile, added to those of C."""
+    corner = (0, ("+", row, "i"), ("+", column, "j"))
+    add = Atomic(
+        label="T.atomic_add",
+        arith=(Arith("add", "float32"),),
+        accesses=(Access("Cl", "read", ("i", "j")), Access("C", "atomic", corner)),
+        per="block",
+        sites=SITES,
+    )
+    inner = Loop("parallel", "j", 0, tile.columns, (add,), sites=SITES)
+    return Loop("parallel", "i", 0, tile.rows, (inner,), sites=SITES)
+
+
+def _copy(source: str, corner: tuple[Expr, Expr, Expr], target: str, box: tuple[int, int]) -> Copy:
+    return Copy(
+        label="T.copy",
+        accesses=(
+            Access(source, "read", corner, (1, *box), clipped=True, route="tile"),
+            Access(target, "write", (0, 0), box, route="tile"),
+        ),
+        per="block",
+        sites=SITES,
+    )
