@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tirlens.advice import Question, advise
+from tirlens.advice.rules.launch_bound import LAUNCHES
 from tirlens.hardware import Device
 from tirlens.headroom import reachable
 from tirlens.model import Workload, analyze, workload_of
@@ -19,6 +20,8 @@ from tirlens_worker.facts import KernelFacts
 _MAX_KERNELS = 1000
 # Those of a text, of it without what lowering and compiling have found, and of a baseline.
 _MAX_VERSIONS = 4
+# Below this share of a roofline nothing is said of better structures: the band is wider.
+_ROOM = 1.15
 # A line after the end of every text.
 _LAST_LINE = 1 << 30
 
@@ -58,13 +61,23 @@ def _with_advice(
 
 
 def _with_headroom(report: KernelReport, counts: Workload | None, device: Device) -> KernelReport:
-    """`report` with what the best known structure reaches."""
-    found = None if counts is None or report.time_s is None else reachable(counts, device)
-    if found is None or report.time_s is None or report.schedule != "gpu":
+    """`report` with what the best known structure reaches, where there is room for one."""
+    if counts is None or not _has_room(report, device):
+        return report
+    found = reachable(counts, device)
+    if found is None or report.time_s is None:
         return report
     if found.time_s >= report.time_s:
         return replace(report, reachable_time_s=report.time_s)
     return replace(report, reachable_time_s=found.time_s, reachable_by=found.structure)
+
+
+def _has_room(report: KernelReport, device: Device) -> bool:
+    """Whether a kernel takes much longer than its roofline and than a launch."""
+    if report.time_s is None or report.schedule != "gpu":
+        return False
+    least_s = max(report.roofline_time_s or 0.0, LAUNCHES * device.launch_s)
+    return report.time_s > _ROOM * least_s
 
 
 @dataclass(frozen=True)

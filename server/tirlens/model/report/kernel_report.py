@@ -101,7 +101,7 @@ class Timing:
     reachable_time_s: float | None = figure(
         "the predicted time of the best known structure for the job of the kernel, or of the "
         "kernel itself where that is faster; known with advice, for products and for kernels "
-        "without matrix products",
+        "without matrix products that take 15 % more than their roofline",
         merge=total,
         unit="s",
         term="reachable",
