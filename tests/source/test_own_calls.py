@@ -121,6 +121,22 @@ def test_the_most_typical_call(text: str, call: str, sizes: dict[str, int]) -> N
     assert (first.source, first.expression, first.bindings) == ("call-site", call, sizes)
 
 
+def test_a_program_that_is_too_long_has_the_calls_before_its_end() -> None:
+    """What the text of a call needs, such as the name of an import, is evaluated beyond."""
+    text = """
+    def main():
+        scale(64, T.float16)
+        total = 0
+        for i in range(100_000):
+            for j in range(100_000):
+                total = total + i * j
+
+    main()
+    """
+    (kernel,) = source.read(FACTORY + textwrap.dedent(text)).kernels
+    assert "scale(64, T.float16)" in [one.expression for one in kernel.candidates]
+
+
 def test_two_factories_of_one_name_in_two_functions_are_two_kernels() -> None:
     inside = FACTORY.partition("@tilelang")[2].strip()
     factory = textwrap.indent("@tilelang" + inside, "    ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -29,6 +30,8 @@ from tirlens.evaluation.values import (
 MAX_CALL_DEPTH = 40
 MAX_DEPTH = 400
 _MAX_STATEMENTS_OF_A_NAME = 16
+# An import, or the value of a name in a lambda.
+_STEPS_FOR_TEXT, _WORK_FOR_TEXT = 100, 10_000
 
 
 class Machine:
@@ -162,6 +165,22 @@ class Machine:
             self.depth, self.call_depth, self.try_depth = depths
         finally:
             self._end = end
+
+    def value_for_text(self, work: Callable[[], Value]) -> Value:
+        """A value that the text of a call needs, also where no more of the program is executed.
+
+        UNKNOWN where it takes more than a few steps beyond the limits.
+        """
+        with contextlib.suppress(LimitError):
+            return work()
+        steps, end = self._steps, self._end
+        self._steps, self._end = _STEPS_FOR_TEXT, self._modules.work + _WORK_FOR_TEXT
+        try:
+            return work()
+        except LimitError:
+            return UNKNOWN
+        finally:
+            self._steps, self._end = steps, end
 
     def gpu(self) -> Gpu:
         """The GPU of the machine that the program runs on, for a program that asks for it."""

@@ -237,7 +237,9 @@ class Renderer:
                 isinstance(item, (ast.Import, ast.ImportFrom)) for item in statements
             ):
                 continue
-            value = self._machine.module_value(self._scope, name)
+            value = self._machine.value_for_text(
+                lambda name=name: self._machine.module_value(self._scope, name)
+            )
             if isinstance(value, External):
                 out.setdefault(value.path, name)
             elif isinstance(value, (Class, Function)):
@@ -277,7 +279,10 @@ class Renderer:
         self._begun.add(function.node)
         try:
             return lambda_text(
-                function.node, lambda name: self.text(self._machine.value(name, function.frame))
+                function.node,
+                lambda name: self.text(
+                    self._machine.value_for_text(lambda: self._machine.value(name, function.frame))
+                ),
             )
         finally:
             self._begun.remove(function.node)

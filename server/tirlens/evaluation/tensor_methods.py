@@ -292,6 +292,65 @@ def _stride(base: Tensor, positional: list[Value], named: dict[str, Value]) -> V
     return strides[positional[0]] if type(positional[0]) is int else UNKNOWN
 
 
+def _shape_of_other(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
+    """``x.view_as(y)``."""
+    other = (*positional, *named.values(), UNKNOWN)[0]
+    return base.with_shape(other.shape) if isinstance(other, Tensor) else UNKNOWN
+
+
+def _gather(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
+    index = named.get("index", positional[1] if len(positional) > 1 else UNKNOWN)
+    return base.with_shape(index.shape) if isinstance(index, Tensor) else UNKNOWN
+
+
+def _index_select(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
+    axes = axes_of(named.get("dim", positional[0] if positional else None), len(base.shape))
+    index = named.get("index", positional[1] if len(positional) > 1 else UNKNOWN)
+    if axes is None or not isinstance(index, Tensor) or len(index.shape) != 1:
+        return UNKNOWN
+    return with_size(base, axes[0], index.shape[0])
+
+
+def _select(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
+    axes = axes_of(named.get("dim", positional[0] if positional else None), len(base.shape))
+    if axes is None:
+        return UNKNOWN
+    return base.with_shape((*base.shape[: axes[0]], *base.shape[axes[0] + 1 :]))
+
+
+def _narrow(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
+    axes = axes_of(named.get("dim", positional[0] if positional else None), len(base.shape))
+    length = named.get("length", positional[2] if len(positional) > 2 else UNKNOWN)
+    return UNKNOWN if axes is None else with_size(base, axes[0], length)
+
+
+def _move_axis(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
+    given = [*positional, *named.values()][:2]
+    axes = axes_of(tuple(given), len(base.shape))
+    if axes is None or len(axes) != 2:
+        return UNKNOWN
+    rest = [size for axis, size in enumerate(base.shape) if axis != axes[0]]
+    rest.insert(axes[1], base.shape[axes[0]])
+    return base.with_shape(tuple(rest))
+
+
+def _repeat_interleave(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
+    count = named.get("repeats", positional[0] if positional else UNKNOWN)
+    given = named.get("dim", positional[1] if len(positional) > 1 else None)
+    if type(count) is not int:
+        return UNKNOWN
+    if given is None:
+        return base.with_shape((product_of((*base.shape, count)),))
+    axes = axes_of(given, len(base.shape))
+    if axes is None:
+        return UNKNOWN
+    return with_size(base, axes[0], product_of((base.shape[axes[0]], count)))
+
+
+def _new_full(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
+    return Tensor(flat(positional[:1], {}), named.get("dtype", base.dtype))
+
+
 _Function = Callable[["list[Any]", "dict[str, Any]"], Any]
 # Functions of torch whose result has not the shape and dtype of their first argument.
 FUNCTIONS: dict[str, _Function] = {
@@ -343,5 +402,25 @@ METHODS: dict[str, _Method] = {
     "new_zeros": lambda base, positional, named: Tensor(
         flat(positional, {}), named.get("dtype", base.dtype)
     ),
+    "new_ones": lambda base, positional, named: Tensor(
+        flat(positional, {}), named.get("dtype", base.dtype)
+    ),
+    "new_full": _new_full,
     "matmul": lambda base, positional, named: _product([base, *positional]),
+    "mm": lambda base, positional, named: _product([base, *positional]),
+    "bmm": lambda base, positional, named: _product([base, *positional]),
+    "view_as": _shape_of_other,
+    "reshape_as": _shape_of_other,
+    "expand_as": _shape_of_other,
+    "gather": _gather,
+    "take_along_dim": _gather,
+    "index_select": _index_select,
+    "select": _select,
+    "narrow": _narrow,
+    "movedim": _move_axis,
+    "moveaxis": _move_axis,
+    "swapdims": _transpose,
+    "tile": _repeat,
+    "repeat_interleave": _repeat_interleave,
+    "broadcast_to": _expand,
 }

@@ -32,9 +32,11 @@ _COPIES = {
 _RESHAPES = {"view", "reshape"}
 # Results that have another shape in a way that is not followed.
 _UNKNOWN_SHAPES = {
-    "nonzero", "unique", "numpy", "data_ptr", "masked_select", "gather",
+    "nonzero", "unique", "numpy", "data_ptr", "masked_select", "argwhere", "unique_consecutive",
     "element_size", "backward", "register_hook", "storage", "untyped_storage",
-    "index_select", "repeat_interleave", "bincount", "grad", "grad_fn", "requires_grad",
+    "bincount", "histc", "grad", "grad_fn", "requires_grad", "unfold", "as_strided", "diagonal",
+    "diag", "trace", "dot", "mv", "addmm", "baddbmm", "tensordot", "kron", "cdist", "rot90",
+    "tensor_split", "hsplit", "vsplit", "take", "block_diag", "cartesian_prod", "meshgrid",
 }  # fmt: skip
 
 

@@ -565,6 +565,26 @@ CASES = {
         ("scale(n=32508)",),
         {"rows": 100},
     ),
+    "tensors in the shape of others, and parts of tensors": Case(
+        {
+            "program.py": """
+            import torch
+            from package.kernel import scale
+
+            x = torch.randn(60, 128, device="cuda")
+            blocks = x.view(-1, 20, 2, 64)
+            back = blocks.view_as(x)[:50, :96].contiguous()
+            parts = torch.index_select(x, 0, torch.arange(7)).narrow(1, 0, 40)
+            wide = parts.repeat_interleave(3, dim=1).movedim(0, 1)
+            gathered = x.gather(1, torch.zeros(60, 5, dtype=torch.int64))
+            row = x.select(0, 3).new_ones(9, 11)
+            kernel = scale(sum((*back.shape, *wide.shape, *gathered.shape, *row.shape)))
+            kernel(torch.empty(back.shape[0], 1), None)
+            """
+        },
+        ("scale(n=358)",),
+        {"rows": 50},
+    ),
     "a return that may have been reached before what raises": Case(
         {
             "program.py": """
