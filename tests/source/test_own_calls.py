@@ -124,14 +124,21 @@ def test_the_most_typical_call(text: str, call: str, sizes: dict[str, int]) -> N
 def test_a_program_that_is_too_long_has_the_calls_before_its_end() -> None:
     """What the text of a call needs, such as the name of an import, is evaluated beyond."""
     text = """
+    import pytest
+
+    def reference(size):
+        total = torch.zeros(size, size)
+        for i in range(size):
+            for j in range(size):
+                total += torch.mm(torch.empty(i, 4), torch.empty(4, j)).sum()
+        return total
+
     def main():
         scale(64, T.float16)
-        total = 0
-        for i in range(100_000):
-            for j in range(100_000):
-                total = total + i * j
+        reference(1000)
 
-    main()
+    if __name__ == "__main__":
+        main()
     """
     (kernel,) = source.read(FACTORY + textwrap.dedent(text)).kernels
     assert "scale(64, T.float16)" in [one.expression for one in kernel.candidates]
