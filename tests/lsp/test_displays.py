@@ -328,3 +328,32 @@ def test_hints_do_not_wait_for_advice(tmp_path: Path, monkeypatch: pytest.Monkey
         )
 
     run(scenario)
+
+
+def test_a_lens_never_loses_its_advice_where_the_text_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client asks for lenses when it likes, also while kernels are evaluated again."""
+    lenses_asked: list[str] = []
+
+    async def scenario(client: ClientHere) -> None:
+        def advise(question: Question) -> tuple[Advice, ...]:
+            span = question.facts.span
+            return (Advice("tail-wave", span, "warning", "too few", "ten blocks", 1e-3),)
+
+        monkeypatch.setattr(report_cache, "advise", advise)
+        uri = await client.analysed(tmp_path / "a.py", SCALE_TEXT, SCALE_FACTS)
+        analyses: Any = client.server.session.analyses
+        evaluate = analyses._run_model
+
+        async def run_model(job: Any, result: Any) -> Any:
+            found = await evaluate(job, result)
+            titles = [each["command"]["title"] for each in await lenses(client, uri)]
+            lenses_asked.append(" ".join(titles))
+            return found
+
+        monkeypatch.setattr(analyses, "_run_model", run_model)
+        await client.saved(uri)
+        assert lenses_asked and all("ten blocks" in text for text in lenses_asked)
+
+    run(scenario)

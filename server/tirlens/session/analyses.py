@@ -263,10 +263,11 @@ class Analyses:
     async def _evaluate(self, job: Job, result: Result) -> Evaluation | None:
         """Evaluate `result` and let the document show it; None if the job is not current.
 
-        Advice takes many evaluations of the model: the hints, which have none of it, come first.
+        Advice takes many evaluations of the model: the hints of another text, which have none of
+        it, come first.
         """
         document, before = job.document, job.document.analysis
-        if job.options.advice:
+        if job.options.advice and (before is None or before.text != job.reading.text):
             without = replace(job, options=replace(job.options, advice=False))
             figures = await self._run_model(without, result)
             if figures is None:
