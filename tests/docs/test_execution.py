@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,11 +116,15 @@ def workspace(
     path = f"{tilelang_python.parent}{os.pathsep}{os.environ['PATH']}"
     own = {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "PATH": path}
     environment = {name: value for name, value in os.environ.items() if name != "CI"}
-    found = Workspace(folder, {**environment, **own}, cuda_home)
-    # Its commands have the output and the status of others, in a third of the time.
-    assert found.run("daemon", "start").returncode == 0
-    yield found
-    found.run("daemon", "stop")
+    # The path of a socket is short.
+    with tempfile.TemporaryDirectory(prefix="tirlens-") as sockets:
+        own["XDG_RUNTIME_DIR"] = sockets
+        found = Workspace(folder, {**environment, **own}, cuda_home)
+        # Its commands have the output and the status of others, in a third of the time.
+        started = found.run("daemon", "start")
+        assert started.returncode == 0, started.stderr
+        yield found
+        found.run("daemon", "stop")
 
 
 def _executed() -> dict[str, tuple[str, ...]]:
