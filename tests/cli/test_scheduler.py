@@ -15,7 +15,7 @@ import pytest
 
 from tirlens.cli import main
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 EXAMPLES = Path(__file__).parents[1] / "examples"
 #: 27 kernels to trace, each with 4 numbers of stages: many steps for two processes.
 SPACE = ("block_M=32,64,128", "block_N=32,64,128", "block_K=32,64,128", "num_stages=1..4")
