@@ -96,6 +96,7 @@ def test_the_hover_the_table_and_the_json_have_it() -> None:
     _, second, *_ = hovers.kernel(found).split("\n\n")
     assert second.startswith("2.7 ms | [reachable](") and "by tiles of 128 x 256 x 64" in second
     assert tables.kernel_cells(found)["reachable"] == "189 us"
+    assert "reachable" in tables.kernel_columns([found])
     assert "tiles of 128 x 256 x 64" in dict(tables.particulars(found))["reachable"]
     data = kernel_json(found, "")
     assert (data["reachable_time_s"], data["reachable_by"]) == (
@@ -107,3 +108,5 @@ def test_the_hover_the_table_and_the_json_have_it() -> None:
 def test_without_advice_it_is_not_known() -> None:
     found = evaluate_kernel(kernels.gemm(**SMALL), load("h100-sxm"), {}, advice=False)
     assert (found.reachable_time_s, found.reachable_by) == (None, "")
+    assert tables.kernel_cells(found)["reachable"] == ""
+    assert "reachable" not in tables.kernel_columns([found])

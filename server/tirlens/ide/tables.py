@@ -23,10 +23,15 @@ def kernel_cells(kernel: KernelReport) -> dict[str, str]:
 
 
 def kernel_columns(kernels: Sequence[KernelReport]) -> list[str]:
-    """The columns of a table of these kernels; the device only where there are several."""
+    """The columns of a table of these kernels.
+
+    The device is there only where there are several, what is reachable only where a kernel has it.
+    """
     names = dict.fromkeys(name for kernel in kernels[:1] for name in kernel_cells(kernel))
     if len({kernel.device_id for kernel in kernels}) == 1:
         del names["device"]
+    if all(kernel.reachable_time_s is None for kernel in kernels):
+        names.pop("reachable", None)
     return list(names)
 
 
@@ -155,6 +160,9 @@ def _trips(cost: BreakdownEntry) -> str:
 # The cells of figures that are more than their value in its unit.
 _OF_KERNEL: Mapping[str, Callable[[KernelReport], str]] = {
     "time_band_s": _band,
+    "reachable_time_s": lambda kernel: (
+        "" if kernel.reachable_time_s is None else labels.seconds(kernel.reachable_time_s)
+    ),
     "bound": lambda kernel: verdicts.verdict(kernel).limit,
     "flop": lambda kernel: labels.work(kernel.operations),
     "flop_per_s": _rate,
