@@ -21,9 +21,16 @@ class Candidate:
 
 
 def kernel_facts(
-    body: Sequence[Node], buffers: Sequence[Buffer], grid: tuple[int, int, int], threads: int
+    body: Sequence[Node],
+    buffers: Sequence[Buffer],
+    grid: tuple[int, int, int],
+    threads: int,
+    panel: int | None = None,
 ) -> KernelFacts:
-    """A kernel of tilelang whose blocks (`bx`, `by`, `bz`) of `threads` (`tx`) execute `body`."""
+    """A kernel of tilelang whose blocks (`bx`, `by`, `bz`) of `threads` (`tx`) execute `body`.
+
+    `panel` as in `Launch`.
+    """
     axes = [("block", "tx", threads, "threadIdx.x")]
     axes += [
         ("grid", f"b{axis}", extent, f"blockIdx.{axis}")
@@ -42,6 +49,6 @@ def kernel_facts(
         call_source="module-level",
         variables=(),
         buffers=tuple(buffers),
-        launch=Launch(grid, (threads, 1, 1)),
+        launch=Launch(grid, (threads, 1, 1), panel=panel),
         body=nodes,
     )

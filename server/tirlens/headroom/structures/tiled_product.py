@@ -33,6 +33,8 @@ _TILES = (
 )
 _FEW_ROWS = (_Tile(16, 64, 128), _Tile(16, 128, 128), _Tile(32, 128, 128))
 _STAGES = (4, 3, 2)
+#: The rows of blocks that run one after another share the tiles of B in L2 (T.use_swizzle).
+_PANEL = 8
 # Bytes of a row of a tile of the operands: a line of the swizzle.
 _DEPTH_BYTES = 128
 
@@ -120,9 +122,10 @@ def _candidate(job: Product, tile: _Tile, depth: int, stages: int, parts: int = 
     end = _sum(tile, row, column) if parts > 1 else _store(tile, (batch, row, column))
     grid = (math.ceil(job.n / columns), math.ceil(job.m / rows), job.batch * parts)
     text = f"tiles of {rows} x {columns} x {depth}, {stages} stages, {tile.threads} threads"
+    text += f", panels of {_PANEL}"
     if parts > 1:
         text += f", {parts} parts of the depth"
-    return Candidate(kernel_facts((clear, loop, end), buffers, grid, tile.threads), text)
+    return Candidate(kernel_facts((clear, loop, end), buffers, grid, tile.threads, _PANEL), text)
 
 
 def _store(tile: _Tile, corner: tuple[Expr, Expr, Expr]) -> Copy:
