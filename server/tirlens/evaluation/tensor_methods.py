@@ -1,4 +1,4 @@
-"""Shapes and dtypes of what methods of tensors, and functions of torch with several, return."""
+"""Shapes and dtypes of what methods of tensors return."""
 
 # The values of another program have no static types.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from tirlens.evaluation import tensor_contents
+from tirlens.evaluation.tensor_functions import product
 from tirlens.evaluation.tensor_shapes import (
     Tensor,
     axes_of,
-    elementwise,
     flat,
     itemsize,
     product_of,
@@ -31,94 +31,6 @@ def reinterpret(base: Tensor, dtype: External) -> Tensor:
     if not base.shape or type(base.shape[-1]) is not int or old is None or new is None:
         return Tensor(base.shape, dtype)
     return Tensor((*base.shape[:-1], base.shape[-1] * old // new), dtype)
-
-
-def _where(positional: list[Value], named: dict[str, Value]) -> Value:
-    if len(positional) < 3:
-        return UNKNOWN
-    mask, left, right = positional[:3]
-    chosen = left if isinstance(left, Tensor) else right
-    if not isinstance(chosen, Tensor) or not isinstance(mask, Tensor):
-        return UNKNOWN
-    shape = elementwise(mask, elementwise(left, right)).shape
-    return Tensor(shape, chosen.dtype)
-
-
-def _pad(positional: list[Value], named: dict[str, Value]) -> Value:
-    base, widths = positional[0], positional[1] if len(positional) > 1 else named.get("pad")
-    if not isinstance(base, Tensor) or not isinstance(widths, (list, tuple)):
-        return base
-    shape = list(base.shape)
-    for place, (low, high) in enumerate(zip(widths[::2], widths[1::2], strict=False)):
-        axis = len(shape) - 1 - place
-        if axis >= 0:
-            parts = (shape[axis], low, high)
-            shape[axis] = sum(parts) if all(type(part) is int for part in parts) else UNKNOWN
-    fill = named.get("value", positional[3] if len(positional) > 3 else 0)
-    return tensor_contents.pad_contents(
-        base, list(widths), fill or 0, base.with_shape(tuple(shape))
-    )
-
-
-def _linear(positional: list[Value], named: dict[str, Value]) -> Value:
-    left, weight = positional[0], positional[1] if len(positional) > 1 else named.get("weight")
-    if not isinstance(left, Tensor) or not isinstance(weight, Tensor) or not weight.shape:
-        return UNKNOWN
-    return left.with_shape((*left.shape[:-1], weight.shape[0]))
-
-
-def _einsum(positional: list[Value], named: dict[str, Value]) -> Value:
-    """The shape by the letters of the equation; dimensions after ``...`` are not known."""
-    text = positional[0] if positional else UNKNOWN
-    operands = [item for item in positional[1:] if isinstance(item, Tensor)]
-    if not isinstance(text, str) or "->" not in text or "." in text:
-        return UNKNOWN
-    left, _, right = text.replace(" ", "").partition("->")
-    sizes = {
-        letter: size
-        for letters, operand in zip(left.split(","), operands, strict=False)
-        for letter, size in zip(letters, operand.shape, strict=False)
-    }
-    if not operands:
-        return UNKNOWN
-    return operands[0].with_shape(tuple(sizes.get(letter, UNKNOWN) for letter in right))
-
-
-def _outer(positional: list[Value], named: dict[str, Value]) -> Value:
-    left, right = (*positional, UNKNOWN, UNKNOWN)[:2]
-    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
-        return UNKNOWN
-    return left.with_shape((*left.shape, *right.shape))
-
-
-def join(name: str, positional: list[Value], named: dict[str, Value]) -> Value:
-    items = positional[0] if positional else UNKNOWN
-    if not isinstance(items, (list, tuple)) or not items:
-        return UNKNOWN
-    parts = [item for item in cast("list[Value]", items) if isinstance(item, Tensor)]
-    if len(parts) != len(cast("list[Value]", items)):
-        return UNKNOWN
-    axis = named.get("dim", named.get("axis", positional[1] if len(positional) > 1 else 0))
-    shape = list(parts[0].shape)
-    if type(axis) is not int:
-        return UNKNOWN
-    if name == "stack":
-        shape.insert(axis % (len(shape) + 1), len(parts))
-    elif shape:
-        sizes: list[Any] = [
-            part.shape[axis] if len(part.shape) > axis else UNKNOWN for part in parts
-        ]
-        shape[axis] = sum(sizes) if all(type(size) is int for size in sizes) else UNKNOWN
-    return tensor_contents.join_contents(parts, parts[0].with_shape(tuple(shape)))
-
-
-def _product(positional: list[Value]) -> Value:
-    left, right = (*positional, UNKNOWN, UNKNOWN)[:2]
-    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
-        return UNKNOWN
-    if not right.shape or not left.shape:
-        return UNKNOWN
-    return left.with_shape((*left.shape[:-1], right.shape[-1]))
 
 
 def reduce(base: Tensor, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
@@ -351,18 +263,6 @@ def _new_full(base: Tensor, positional: list[Value], named: dict[str, Value]) ->
     return Tensor(flat(positional[:1], {}), named.get("dtype", base.dtype))
 
 
-_Function = Callable[["list[Any]", "dict[str, Any]"], Any]
-# Functions of torch whose result has not the shape and dtype of their first argument.
-FUNCTIONS: dict[str, _Function] = {
-    "where": _where,
-    "pad": _pad,
-    "linear": _linear,
-    "einsum": _einsum,
-    "outer": _outer,
-    "matmul": lambda positional, named: _product(positional),
-    "mm": lambda positional, named: _product(positional),
-    "bmm": lambda positional, named: _product(positional),
-}
 _Method = Callable[[Tensor, "list[Any]", "dict[str, Any]"], Any]
 METHODS: dict[str, _Method] = {
     "to": _cast_to,
@@ -406,9 +306,9 @@ METHODS: dict[str, _Method] = {
         flat(positional, {}), named.get("dtype", base.dtype)
     ),
     "new_full": _new_full,
-    "matmul": lambda base, positional, named: _product([base, *positional]),
-    "mm": lambda base, positional, named: _product([base, *positional]),
-    "bmm": lambda base, positional, named: _product([base, *positional]),
+    "matmul": lambda base, positional, named: product([base, *positional]),
+    "mm": lambda base, positional, named: product([base, *positional]),
+    "bmm": lambda base, positional, named: product([base, *positional]),
     "view_as": _shape_of_other,
     "reshape_as": _shape_of_other,
     "expand_as": _shape_of_other,

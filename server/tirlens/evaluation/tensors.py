@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tirlens.evaluation import tensor_contents
-from tirlens.evaluation.tensor_methods import FUNCTIONS, METHODS, join, reduce, reinterpret
+from tirlens.evaluation.tensor_functions import FUNCTIONS, join
+from tirlens.evaluation.tensor_methods import METHODS, reduce, reinterpret
 from tirlens.evaluation.tensor_shapes import Tensor, elementwise, flat, is_mask, reshape
 from tirlens.evaluation.values import UNKNOWN, External, Unknown, Value
 

@@ -2,15 +2,8 @@
 
 from .breakdown import BreakdownEntry, LineRuns, LineTime, LineWork
 from .figure import Figure, figures, merged_figures
-from .kernel_report import (
-    Identity,
-    KernelReport,
-    Launch,
-    MemoryTraffic,
-    Rates,
-    Timing,
-    Work,
-)
+from .kernel_figures import Launch, MemoryTraffic, Rates, Timing, Work
+from .kernel_report import Identity, KernelReport
 from .values import (
     Advice,
     ArrayShape,
