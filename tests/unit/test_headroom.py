@@ -37,12 +37,24 @@ def with_statement(facts: KernelFacts, *body: object) -> KernelFacts:
     [
         (kernels.gemm(1024, 2048, 512), Product(1, 1024, 2048, 512, "float16", "float16")),
         (kernels.gemm(1024, 2048, 512, **SMALL), Product(1, 1024, 2048, 512, "float16", "float16")),
+        (
+            kernels.gemm(512, 512, 512, dtype="float8_e4m3"),
+            Product(1, 512, 512, 512, "float8_e4m3", "float16"),
+        ),
         (kernels.gemm(512, 512, 512, dtype="float32"), None),
         (kernels.scale(), SCALE),
         (with_statement(kernels.scale(), While(True, (), var="i")), None),
         (with_statement(kernels.scale(), Evaluate("f()", (Arith("unknown:f", "int32"),))), None),
     ],
-    ids=("product", "other tiles", "no narrow product", "pass", "while", "unknown operation"),
+    ids=(
+        "product",
+        "other tiles",
+        "8 bits",
+        "no narrow product",
+        "pass",
+        "while",
+        "unknown operation",
+    ),
 )
 def test_a_job_is_known_by_what_is_counted(facts: KernelFacts, expected: Job | None) -> None:
     assert job(facts) == expected

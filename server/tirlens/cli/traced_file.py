@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ import platformdirs
 from tirlens import pipeline, source
 from tirlens.cli.call_steps import merge_steps, steps_by_calls
 from tirlens.cli.file_text import read_file
-from tirlens.cli.worker_pool import TERMINAL_VARIABLES, WorkerPool
+from tirlens.cli.worker_pool import WorkerPool
 from tirlens.ide.notebook_file import NotebookFile
 from tirlens.pipeline import FileReport, Options
 from tirlens.pipeline.compilation_request import (
@@ -30,7 +29,7 @@ from tirlens.pipeline.tiers import as_written, without_compilation
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 from tirlens.source import SourceFile
 from tirlens.worker_client import Interpreter, find_interpreter
-from tirlens.worker_client.process import worker_environment
+from tirlens.worker_client.process import analysis_variables
 from tirlens.worker_client.toolchain import NO_TOOLCHAIN, Toolchain, find_toolchain
 from tirlens_worker.facts import KernelFacts
 from tirlens_worker.protocol import Analyze, Compilation, Result
@@ -245,10 +244,6 @@ def _result_key(request: Analyze, traced: Traced) -> str:
             for kernel in kernels
         }
     )
-    variables = {
-        name: value
-        for name, value in worker_environment(os.environ, interpreter.variables).items()
-        if name not in TERMINAL_VARIABLES
-    }
+    variables = analysis_variables(interpreter.variables)
     tools = [*archs, *traced.toolchain.identity]
     return result_key(request, interpreter.identity, variables, tools)

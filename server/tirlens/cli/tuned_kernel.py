@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import os
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from tirlens.cli.errors import UsageError
 from tirlens.cli.file_analysis import START_METHOD
 from tirlens.cli.file_text import read_file
 from tirlens.cli.outcome import print_note
-from tirlens.cli.worker_pool import TERMINAL_VARIABLES, WorkerPool
+from tirlens.cli.worker_pool import WorkerPool
 from tirlens.hardware import Device
 from tirlens.ide import labels
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
@@ -35,7 +34,7 @@ from tirlens.tuning import (
     subject_of,
 )
 from tirlens.worker_client import Interpreter, find_interpreter
-from tirlens.worker_client.process import worker_environment
+from tirlens.worker_client.process import analysis_variables
 from tirlens_worker.protocol import Analyze, Result
 
 # The start of a process that has the model takes as long as the model takes for about these.
@@ -66,8 +65,7 @@ class TunedKernel:
 
         The model of many calls runs in processes of its own, or in those of the pool's executor.
         """
-        variables = worker_environment(os.environ, self.interpreter.variables)
-        known = {name: value for name, value in variables.items() if name not in TERMINAL_VARIABLES}
+        known = analysis_variables(self.interpreter.variables)
         folder = platformdirs.user_cache_path("tirlens") / "tuning"
         stores: list[EstimateStore] = []
 

@@ -21,16 +21,13 @@ from tirlens.repository import SearchClient, root_of, targets_of, with_calls
 from tirlens.source import SourceFile
 from tirlens.worker_client import Interpreter, WorkerClient
 from tirlens.worker_client.analysis_client import OnProgress
-from tirlens.worker_client.in_executor import analyze_in
-from tirlens.worker_client.process import worker_environment
+from tirlens.worker_client.in_executor import analyze_in, worker_key
 from tirlens_worker.protocol import Analyze, Result
 
 T = TypeVar("T")
 # A worker that has imported tilelang and torch, and its child.
 _WORKER_BYTES = 3 << 29
 _MAX_JOBS = 16
-TERMINAL_VARIABLES = frozenset({"PWD", "TERM", "COLUMNS", "LINES"})
-"""Variables of a worker's environment that say nothing about its analyses."""
 
 
 class WorkerPool:
@@ -87,7 +84,7 @@ class WorkerPool:
             try:
                 return await client.analyze(request, on_progress)
             finally:
-                self._idle[_key(interpreter)].append(client)
+                self._idle[worker_key(interpreter)].append(client)
 
     def close(self) -> None:
         """Give up what is running, and end all workers."""
@@ -101,7 +98,7 @@ class WorkerPool:
         self._loop.close()
 
     async def _take(self, interpreter: Interpreter) -> WorkerClient:
-        idle = self._idle.setdefault(_key(interpreter), [])
+        idle = self._idle.setdefault(worker_key(interpreter), [])
         if idle:
             return idle.pop()
         if len(self._clients) >= self.jobs:
@@ -263,13 +260,6 @@ def _available_bytes() -> int:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return _MAX_JOBS * _WORKER_BYTES
-
-
-def _key(interpreter: Interpreter) -> tuple[object, ...]:
-    """What a worker must have in common with an analysis: also the variables that it sees."""
-    variables = worker_environment(os.environ, interpreter.variables)
-    own = {name: value for name, value in variables.items() if name not in TERMINAL_VARIABLES}
-    return interpreter.identity, tuple(sorted(own.items()))
 
 
 async def _gather(*work: Any) -> None:

@@ -17,7 +17,7 @@ from tirlens.model.tree.context import dtype_bytes
 from tirlens_worker.facts import Buffer, While
 
 #: The types of the operands of a product for which matrix units add in float32 or int32.
-_NARROW = frozenset({"float16", "bfloat16", "int8", "uint8"})
+_NARROW = ("float16", "bfloat16", "float8", "int8", "uint8")
 #: A product with fewer rows or columns is no job for tiles: its larger matrix is only read.
 _LEAST_SIZE = 16
 #: The arrays of the first and last steps of a product (a bias, scales) are below this share.
@@ -116,9 +116,9 @@ def _product(
     if whole - sum(read[name] for name in main) - written[results[0]] > _FEW * whole:
         return None
     types = {buffers[name].dtype for name in main}
-    if len(types) != 1 or not types <= _NARROW:
+    dtype = types.pop()
+    if types or not dtype.startswith(_NARROW):
         return None
-    (dtype,) = types
     result = buffers[results[0]].dtype
     a, b = (int(read[name] // dtype_bytes(dtype)) for name in main)
     c = int(written[results[0]] // dtype_bytes(result))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from tirlens.headroom.kernels import Candidate
 from tirlens.headroom.structures import single_pass, tiled_product
 from tirlens.model import Workload, analyze
 
-_MOST_KEPT = 256
+_MAX_JOBS = 256
 
 
 @dataclass(frozen=True)
@@ -28,27 +29,33 @@ def reachable(workload: Workload, device: Device) -> Reachable | None:
     if device.kind != "gpu" or not workload.is_scheduled:
         return None
     job = job_of(workload)
-    return None if job is None else _kept.best(job, device)
+    return None if job is None else _cache.best(job, device)
 
 
-class _Kept:
-    """The last answers: a kernel that is edited has the same job."""
+class _Cache:
+    """The results for the last jobs: a kernel that is edited mostly has the same job.
+
+    Threads may share it.
+    """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[Job, str], tuple[Device, Reachable | None]] = OrderedDict()
+        self._entries: OrderedDict[tuple[Job, str], tuple[Device, Reachable | None]] = OrderedDict()
+        self._lock = threading.Lock()
 
     def best(self, job: Job, device: Device) -> Reachable | None:
-        known = self._known.get((job, device.id))
+        with self._lock:
+            known = self._entries.get((job, device.id))
         if known is not None and known[0] == device:
             return known[1]
         found = _best(job, device)
-        self._known[job, device.id] = device, found
-        while len(self._known) > _MOST_KEPT:
-            self._known.popitem(last=False)
+        with self._lock:
+            self._entries[job, device.id] = device, found
+            while len(self._entries) > _MAX_JOBS:
+                self._entries.popitem(last=False)
         return found
 
 
-_kept = _Kept()
+_cache = _Cache()
 
 
 def _best(job: Job, device: Device) -> Reachable | None:

@@ -20,7 +20,8 @@ from tirlens_worker.facts import KernelFacts
 _MAX_KERNELS = 1000
 # Those of a text, of it without what lowering and compiling have found, and of a baseline.
 _MAX_VERSIONS = 4
-# Below this share of a roofline nothing is said of better structures: the band is wider.
+# Up to this multiple of the roofline's time nothing is said of better structures, which are
+# predicted no better than that.
 _ROOM = 1.15
 # A line after the end of every text.
 _LAST_LINE = 1 << 30

@@ -7,13 +7,12 @@ path there, and the request, which has the text. What the text imports is read w
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from concurrent.futures import CancelledError, Executor
 
 from tirlens.worker_client.blocking import BlockingClient
 from tirlens.worker_client.interpreter import Interpreter
-from tirlens.worker_client.process import worker_environment
+from tirlens.worker_client.process import analysis_variables
 from tirlens_worker.protocol import Analyze, Problem, Result
 
 
@@ -25,6 +24,12 @@ class _Kept(threading.local):
 
 
 _kept = _Kept()
+
+
+def worker_key(interpreter: Interpreter) -> tuple[object, ...]:
+    """What a worker must have in common with an analysis: also the variables that it sees."""
+    variables = analysis_variables(interpreter.variables)
+    return interpreter.identity, tuple(sorted(variables.items()))
 
 
 async def analyze_in(executor: Executor, interpreter: Interpreter, request: Analyze) -> Result:
@@ -44,8 +49,7 @@ async def analyze_in(executor: Executor, interpreter: Interpreter, request: Anal
 
 def _analyze(interpreter: Interpreter, request: Analyze) -> Result:
     """The result of a request by the worker of this thread, which stays warm."""
-    variables = worker_environment(os.environ, interpreter.variables)
-    key = interpreter.identity, tuple(sorted(variables.items()))
+    key = worker_key(interpreter)
     client = _kept.client
     if client is None or _kept.key != key:
         if client is not None:

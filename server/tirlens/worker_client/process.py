@@ -29,6 +29,14 @@ _CREATION_FLAGS = 0x08000000 | 0x00004000 if sys.platform == "win32" else 0
 SCRIPT = Path(tirlens_worker.__file__).with_name("__main__.py")
 # In the environment of a worker and of all its descendants, also of those in other sessions.
 _NAME = "TIRLENS_WORKER"
+# They say nothing about analyses.
+_OF_THE_TERMINAL = frozenset({"PWD", "TERM", "COLUMNS", "LINES"})
+
+
+def analysis_variables(named: Sequence[str] = ()) -> dict[str, str]:
+    """The variables of a worker of this process on which its analyses may depend."""
+    found = worker_environment(os.environ, named)
+    return {name: value for name, value in found.items() if name not in _OF_THE_TERMINAL}
 
 
 def worker_environment(base: Mapping[str, str], named: Sequence[str] = ()) -> dict[str, str]:

@@ -19,6 +19,7 @@ from tirlens_worker.facts import (
     Branch,
     Buffer,
     Evaluate,
+    KernelFacts,
     Load,
     Loop,
     Node,
@@ -42,7 +43,7 @@ def candidates(job: Pass, device: Device) -> Iterator[Candidate]:
         )
 
 
-def _pass(job: Pass, blocks: int):
+def _pass(job: Pass, blocks: int) -> KernelFacts:
     everyone = blocks * _THREADS
     arith = tuple(
         Arith(op, dtype, math.ceil(count / everyone)) for op, dtype, count in job.operations
