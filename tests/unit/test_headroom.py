@@ -107,7 +107,7 @@ def test_the_hover_the_table_and_the_json_have_it() -> None:
     found = report()
     _, second, *_ = hovers.kernel(found).split("\n\n")
     assert second.startswith("2.7 ms | [reachable](") and "by tiles of 128 x 256 x 64" in second
-    assert tables.kernel_cells(found)["reachable"] == "189 us"
+    assert tables.kernel_cells(found)["reachable"] == "187 us"
     assert "reachable" in tables.kernel_columns([found])
     assert "tiles of 128 x 256 x 64" in dict(tables.particulars(found))["reachable"]
     data = kernel_json(found, "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from tirlens.hardware.spec import Device
 from tirlens.headroom.job import Product
@@ -51,7 +52,10 @@ def candidates(job: Product, device: Device) -> Iterator[Candidate]:
             continue
         stage_bytes = (tile.rows + tile.columns) * _DEPTH_BYTES
         most = device.limits.shared_bytes_per_block
-        stages = next((number for number in _STAGES if number * stage_bytes <= most), None)
+        # More than steps would only keep other blocks from the SM.
+        steps = max(_STAGES[-1], math.ceil(job.k / depth))
+        fitting = (number for number in _STAGES if number * stage_bytes <= most)
+        stages = next((number for number in fitting if number <= steps), None)
         if stages is None:
             continue
         yield _candidate(job, tile, depth, stages)
@@ -65,12 +69,22 @@ def _candidate(job: Product, tile: _Tile, depth: int, stages: int, parts: int = 
     """A product of tiles; the blocks of several `parts` of the depth add their results to C."""
     total = "int32" if "int" in job.dtype else "float32"
     rows, columns = tile.rows, tile.columns
+    # Of 8-bit operands the matrix units of NVIDIA read rows of k only: PTX ISA, "Matrix
+    # multiply-accumulate operation using wgmma.mma_async", "Strides".
+    by_column = dtype_bytes(job.dtype) == 1
+    shape_of_b = (job.n, job.k) if by_column else (job.k, job.n)
+    box_of_b = (columns, depth) if by_column else (depth, columns)
+    shared = [
+        Buffer("As", "A_shared", job.dtype, (rows, depth), scope="shared.dyn"),
+        Buffer("Bs", "B_shared", job.dtype, box_of_b, scope="shared.dyn"),
+    ]
+    if parts == 1:
+        shared.append(Buffer("Cs", "C_shared", job.result, (rows, columns), scope="shared.dyn"))
     buffers = (
         Buffer("A", "A", job.dtype, (job.batch, job.m, job.k), is_parameter=True),
-        Buffer("B", "B", job.dtype, (job.batch, job.k, job.n), is_parameter=True),
+        Buffer("B", "B", job.dtype, (job.batch, *shape_of_b), is_parameter=True),
         Buffer("C", "C", job.result, (job.batch, job.m, job.n), is_parameter=True),
-        Buffer("As", "A_shared", job.dtype, (rows, depth), scope="shared.dyn"),
-        Buffer("Bs", "B_shared", job.dtype, (depth, columns), scope="shared.dyn"),
+        *shared,
         Buffer("Cl", "C_local", total, (rows, columns), scope="local.fragment"),
     )
     steps = math.ceil(job.k / depth / parts)
@@ -78,6 +92,7 @@ def _candidate(job: Product, tile: _Tile, depth: int, stages: int, parts: int = 
     first: Expr = ("*", "bz", steps) if parts > 1 else 0
     row, column = ("*", "by", rows), ("*", "bx", columns)
     step = ("*", ("+", first, "k"), depth)
+    corner_of_b = (batch, column, step) if by_column else (batch, step, column)
     product = Gemm(
         label="T.gemm",
         arith=(
@@ -91,14 +106,14 @@ def _candidate(job: Product, tile: _Tile, depth: int, stages: int, parts: int = 
         ),
         accesses=(
             Access("As", "read", (0, 0), (rows, depth), route="mma"),
-            Access("Bs", "read", (0, 0), (depth, columns), route="mma"),
+            Access("Bs", "read", (0, 0), box_of_b, route="mma"),
             Access("Cl", "read", (0, 0), (rows, columns), route="mma"),
             Access("Cl", "write", (0, 0), (rows, columns), route="mma"),
         ),
         per="block",
         sites=SITES,
         m_n_k=(rows, columns, depth),
-        transposes=(False, False),
+        transposes=(False, by_column),
     )
     loop = Loop(
         "pipelined",
@@ -106,8 +121,8 @@ def _candidate(job: Product, tile: _Tile, depth: int, stages: int, parts: int = 
         0,
         steps,
         (
-            _copy("A", (batch, row, step), "As", (rows, depth)),
-            _copy("B", (batch, step, column), "Bs", (depth, columns)),
+            _load("A", (batch, row, step), "As", (rows, depth)),
+            _load("B", corner_of_b, "Bs", box_of_b),
             product,
         ),
         sites=SITES,
@@ -115,29 +130,26 @@ def _candidate(job: Product, tile: _Tile, depth: int, stages: int, parts: int = 
     )
     clear = Fill(
         label="T.clear",
-        accesses=(Access("Cl", "write", (0, 0), (rows, columns), route="tile"),),
+        accesses=(_tile_access("Cl", "write", (rows, columns)),),
         per="block",
         sites=SITES,
     )
-    end = _sum(tile, row, column) if parts > 1 else _store(tile, (batch, row, column))
+    end = (_sum(tile, row, column),) if parts > 1 else _stores(tile, (batch, row, column))
     grid = (math.ceil(job.n / columns), math.ceil(job.m / rows), job.batch * parts)
     text = f"tiles of {rows} x {columns} x {depth}, {stages} stages, {tile.threads} threads"
     text += f", panels of {_PANEL}"
     if parts > 1:
         text += f", {parts} parts of the depth"
-    return Candidate(kernel_facts((clear, loop, end), buffers, grid, tile.threads, _PANEL), text)
+    return Candidate(kernel_facts((clear, loop, *end), buffers, grid, tile.threads, _PANEL), text)
 
 
-def _store(tile: _Tile, corner: tuple[Expr, Expr, Expr]) -> Copy:
+def _stores(tile: _Tile, corner: tuple[Expr, Expr, Expr]) -> tuple[Copy, Copy]:
+    """Through shared memory, from which whole rows are written."""
     box = (tile.rows, tile.columns)
-    return Copy(
-        label="T.copy",
-        accesses=(
-            Access("Cl", "read", (0, 0), box, route="tile"),
-            Access("C", "write", corner, (1, *box), clipped=True, route="tile"),
-        ),
-        per="block",
-        sites=SITES,
+    target = Access("C", "write", corner, (1, *box), clipped=True, route="tile")
+    return (
+        _copy(_tile_access("Cl", "read", box), _tile_access("Cs", "write", box)),
+        _copy(_tile_access("Cs", "read", box), target),
     )
 
 
@@ -155,13 +167,14 @@ def _sum(tile: _Tile, row: Expr, column: Expr) -> Loop:
     return Loop("parallel", "i", 0, tile.rows, (inner,), sites=SITES)
 
 
-def _copy(source: str, corner: tuple[Expr, Expr, Expr], target: str, box: tuple[int, int]) -> Copy:
-    return Copy(
-        label="T.copy",
-        accesses=(
-            Access(source, "read", corner, (1, *box), clipped=True, route="tile"),
-            Access(target, "write", (0, 0), box, route="tile"),
-        ),
-        per="block",
-        sites=SITES,
-    )
+def _load(source: str, corner: tuple[Expr, Expr, Expr], target: str, box: tuple[int, int]) -> Copy:
+    read = Access(source, "read", corner, (1, *box), clipped=True, route="tile")
+    return _copy(read, _tile_access(target, "write", box))
+
+
+def _copy(source: Access, target: Access) -> Copy:
+    return Copy(label="T.copy", accesses=(source, target), per="block", sites=SITES)
+
+
+def _tile_access(name: str, kind: Literal["read", "write"], box: tuple[int, int]) -> Access:
+    return Access(name, kind, (0, 0), box, route="tile")
