@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -73,15 +74,18 @@ class Document:
     cells: CellPlaces = NO_CELLS
     room: Room | None = None
     machine_code: MachineCode | None = None
-    _lines: tuple[str, list[str]] | None = None
+    _lines: tuple[str, Sequence[str]] | None = None
     _hints: tuple[Analysis, Display, list[Hint]] | None = None
     _maps: dict[int, tuple[str, Reading, LineMap]] = field(
         default_factory=dict[int, "tuple[str, Reading, LineMap]"]
     )
 
     @property
-    def lines(self) -> list[str]:
+    def lines(self) -> Sequence[str]:
         """The lines of the text as it is now."""
+        if self.reading is not None and self.reading.text is self.text:
+            self._lines = None
+            return self.reading.lines
         if self._lines is None or self._lines[0] is not self.text:
             self._lines = (self.text, split_lines(self.text))
         return self._lines[1]
