@@ -515,8 +515,7 @@ function scenariosOfTrusted(window) {
       const text = await readFile(join(given.folder, tilelang.file), "utf8");
       await window.command("File: New Untitled Text File");
       await window.page.locator(".tab.active").filter({ hasText: "Untitled" }).waitFor();
-      await window.page.evaluate((value) => navigator.clipboard.writeText(value), text);
-      await window.page.keyboard.press("Control+V");
+      await window.paste(text);
       await window.command("Change Language Mode");
       await window.choose("Python");
       // Until it is closed it has the keyboard.

@@ -248,8 +248,25 @@ export class Window {
 
   async openFile(name) {
     const base = name.split("/").at(-1);
-    await this.pick("Control+P", name, `[aria-label^=${JSON.stringify(base)}]`);
+    // The label goes on with the folder: a file of the same name may be open that has none.
+    const label = [base, ...name.split("/").slice(0, -1)].join(" ");
+    await this.pick("Control+P", name, `[aria-label^=${JSON.stringify(label)}]`);
     await this.page.locator(`.tab.active[aria-label^="${base}"]`).waitFor({ timeout: LIMIT });
+  }
+
+  /** Pastes into the editor in front, once it has the keyboard. */
+  async paste(text) {
+    await this.page.evaluate((value) => navigator.clipboard.writeText(value), text);
+    const first = text.trim().split("\n")[0];
+    const line = this.page.locator(".editor-instance .view-line").filter({ hasText: first }).first();
+    await until("the pasted text", async () => {
+      await this.page.locator(".editor-instance .monaco-editor.focused").first().waitFor({ timeout: LOST });
+      await this.page.keyboard.press("Control+A");
+      await this.page.keyboard.press("Control+V");
+      await this.page.keyboard.press("Control+Home");
+      await line.waitFor({ timeout: LOST });
+      return true;
+    });
   }
 
   /** Closes the tab whose name begins so. */
