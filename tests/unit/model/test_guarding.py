@@ -79,6 +79,7 @@ def test_turns_of_loops_that_stay(extent: Expr, barrier: bool, each: float) -> N
     first = instructions(launched((loop,), BUFFERS, threads=256), {"n": 50})[0]
     turns = extent if isinstance(extent, int) else 50
     assert first.skipped == pytest.approx(each * turns * 256 * 8)
+    assert (first.predicate, first.reaching_threads) == (0, 0)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from support.kernels import launched
+from support.kernels import facts as built
+from support.kernels import launched, leaves
 from tirlens.hardware import load
 from tirlens.model import analyze, count_workload
 from tirlens_worker.facts import (
@@ -17,7 +18,9 @@ from tirlens_worker.facts import (
     Evaluate,
     Expr,
     KernelFacts,
+    Launch,
     Loop,
+    Node,
     Statement,
 )
 
@@ -70,3 +73,51 @@ def test_counts_with_a_length_hold_for_a_change_that_is_not_counted() -> None:
     again = counted.for_facts(changed, {})
     assert again is not None and again.counts.root == counted.counts.root
     assert counted.for_facts(counted.facts, {}) is counted
+
+
+def traversal(array: str, index: Expr, guard: Expr | None = None) -> Statement:
+    return Evaluate(array, (), (Access(array, "read", (index,), guard=guard),))
+
+
+IF_CACHED: Expr = ("<", ("load", "few", 0), 3)
+
+
+@pytest.mark.parametrize(
+    ("body", "trips"),
+    [
+        # All arrays are traversed, so that the shortest ends first.
+        ((traversal("long", "k"), traversal("short", "k")), 48),
+        # Those that data select are alternatives to each other, and to what is always traversed.
+        ((traversal("long", "k"), traversal("short", "k", IF_CACHED)), 96),
+        ((traversal("long", "k", IF_CACHED), traversal("short", "k", IF_CACHED)), 96),
+        ((Branch(IF_CACHED, (traversal("long", "k"),), (traversal("short", "k"),)),), 96),
+        # An array in shared memory counts where no other one is traversed.
+        ((traversal("tile", "k"), traversal("long", "k", IF_CACHED)), 96),
+        ((traversal("tile", "k"), traversal("few", 0)), 32),
+        # Four, or a quarter, of an element in each iteration, from either end.
+        ((traversal("long", ("*", "k", 4)),), 24),
+        ((traversal("long", ("//", "k", 4)),), 384),
+        ((traversal("long", ("-", 95, "k")),), 96),
+        # Each of 4 * 12 blocks has a part of two elements; 40 are too few for all blocks.
+        ((traversal("long", ("+", ("*", "bx", 2), ("*", ("%", "by", 12), 8), "k")),), 2),
+        ((traversal("few", ("+", ("*", "bx", 40), ("*", "by", 160), "k")),), 40),
+        # The table in which the rows are looked up.
+        ((traversal("long", ("load", "short", "k")),), 48),
+    ],
+)
+def test_a_loop_up_to_a_length_traverses_its_arrays_once(
+    body: tuple[Node, ...], trips: int
+) -> None:
+    """Four blocks in a row of twelve rows."""
+    loop = Loop("serial", "k", 0, ("load", "lengths", "bx"), body)
+    row = Loop("grid", "bx", 0, BATCH, (loop,), tag="blockIdx.x")
+    buffers = (
+        Buffer("lengths", "lengths", "int32", (BATCH,), "global"),
+        Buffer("few", "few", "int32", (40,), "global"),
+        Buffer("long", "long", "int32", (96,), "global"),
+        Buffer("short", "short", "int32", (48,), "global"),
+        Buffer("tile", "tile", "int32", (32,), "shared"),
+    )
+    grid = Loop("grid", "by", 0, 12, (row,), tag="blockIdx.y")
+    given = built((grid,), buffers, Launch((BATCH, 12), (1,)))
+    assert leaves(given)[0].count.executions == trips * BATCH * 12

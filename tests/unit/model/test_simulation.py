@@ -6,6 +6,7 @@ import pytest
 
 from support.kernels import statement
 from tirlens.model.counting.kernel_counts import NodeCount
+from tirlens.model.gpu.block.warp_roles.iteration_sampling import serial_time_s, step_count
 from tirlens.model.gpu.block.warp_roles.simulation import simulate
 from tirlens.model.gpu.block.warp_roles.warp_program import (
     AsyncCopy,
@@ -107,6 +108,22 @@ def test_cp_async_arrives_at_a_barrier_when_its_copies_are_complete() -> None:
 
     assert end(1) == pytest.approx(TRIP_COUNT * 8.0)
     assert end(2) == pytest.approx(TRIP_COUNT * 4.0, rel=0.1)
+
+
+def test_steps_one_after_the_other() -> None:
+    """The bound on a simulation with skipped iterations: nothing overlaps."""
+    signal = Signal("fetch", "full", 0, 1, 1)
+    part = (
+        code(2.0, sfu=3.0),  # its unit is busy for longer
+        AsyncCopy(NODE, 1, 0.5, 4.0, 8.0, ()),
+        MatrixProduct(NODE, 1, 0.25, 1.0, 2.0),
+        BarrierOperation(NODE, 1, 0.125, signal, 1, 16.0),
+    )
+    each = 3.0 + 12.5 + 3.25 + 16.125
+    branch = BranchStep(NODE, 0.25, part, (code(1.0), code(0.0)), None)
+    program = (code(1.0), loop(*part, branch, trip_count=10.5))
+    assert serial_time_s(program) == 1 + 10.5 * (each + 0.25 * each + 0.75 * 1)
+    assert step_count(program) == 1 + 10.5 * (4 + 0.25 * 4 + 0.75 * 2)
 
 
 def test_a_deadlock_gives_no_result() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from support.kernels import launched, leaves, workload
 from tirlens.model.gpu.mapping.active_threads import find_activity
 from tirlens.model.gpu.mapping.thread_mapping import map_to_threads
 from tirlens.model.tree.context import EnclosingLoop, LoopContext, PathStep
 from tirlens.model.tree.thread_mapping import MemoryRequest, ThreadMapping
-from tirlens_worker.facts import Access, Arith, Buffer, Expr, Store
+from tirlens_worker.facts import Access, Arith, Buffer, Expr, Gemm, Loop, Node, Store
 
 THREADS = 256
 
@@ -333,3 +334,34 @@ def test_rows_lie_as_far_apart_as_strides_say() -> None:
     statement = Store("s", (), (Access("A", "read", ("tx", 0)),))
     found = map_to_threads(statement, thread_place(), {"A": buffer}, 32)
     assert found.requests == (MemoryRequest(1, 0.0, 32.0),)
+
+
+@pytest.mark.parametrize(
+    ("pitch", "is_multiplied", "wavefronts"),
+    [
+        (64, False, 32),
+        (64, True, 1),
+        (66, False, 1),
+    ],
+)
+def test_a_product_has_its_tiles_swizzled(pitch: int, is_multiplied: bool, wavefronts: int) -> None:
+    """32 lanes store a column: rows of 128 bytes are in one bank, those of 132 in one each.
+
+    The tiles of a product are swizzled, so that their columns are in all banks, too.
+    """
+    shape = (64, pitch)
+    buffers = (
+        Buffer("A", "A", "float16", (64, 64), is_parameter=True),
+        Buffer("S", "S", "float16", shape, "shared.dyn"),
+        Buffer("C", "C", "float32", (64, 64), "local.fragment"),
+    )
+    accesses = (Access("A", "read", ("i", "j")), Access("S", "write", ("j", "i")))
+    node: Node = Store("S[j, i] = A[i, j]", (), accesses, "block")
+    for name in "ji":
+        node = Loop("parallel", name, 0, 64, (node,))
+    operand = Access("S", "read", (0, 0), shape, route="mma")
+    product = Gemm("T.gemm(S, S, C)", (), (operand, operand), "block", m_n_k=(64, 64, 64))
+    kernel = launched((node, product) if is_multiplied else (node,), buffers)
+    _, stored = workload(kernel).mapped.mappings[leaves(kernel)[0]].requests
+    assert stored is not None
+    assert (stored.vector, stored.wavefronts) == (1, wavefronts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.kernels import launched
@@ -19,6 +21,7 @@ from tirlens_worker.facts import (
     Launch,
     Let,
     Loop,
+    Node,
     Span,
     Store,
 )
@@ -27,9 +30,12 @@ LENGTH: Expr = ("-", ("load", "ends", 1), ("load", "ends", 0))
 CHUNKS: Expr = ("//", ("+", LENGTH, 63), 64)
 
 
-def condition(extent: Expr, asked: Expr, bindings: dict[str, int]) -> Expr:
+def condition(extent: Expr, asked: Expr, bindings: dict[str, int], side: str | None = None) -> Expr:
+    """The condition of a branch on `asked` with its loop, in a `side` of another branch."""
     branch = Branch(asked, (Call("work"),))
-    loop = Loop("serial", "turn", 0, extent, (branch,))
+    loop: Node = Loop("serial", "turn", 0, extent, (branch,))
+    if side:
+        loop = replace(Branch(("<", "tx", 9), ()), **{side: (loop,)})
     facts = KernelFacts(
         name="kernel",
         definition="kernel",
@@ -44,6 +50,8 @@ def condition(extent: Expr, asked: Expr, bindings: dict[str, int]) -> Expr:
         body=(Let("chunks", CHUNKS), loop),
     )
     found = bind_data_extents(facts, bindings).body[1]
+    if side:
+        (found,) = getattr(found, side)
     assert isinstance(found, Loop)
     inside = found.body[0]
     assert isinstance(inside, Branch)
@@ -66,7 +74,8 @@ def condition(extent: Expr, asked: Expr, bindings: dict[str, int]) -> Expr:
 def test_a_branch_knows_the_length_that_a_loop_tells(
     extent: Expr, asked: Expr, known: Expr
 ) -> None:
-    assert condition(extent, asked, {"turn": 10}) == known
+    for side in (None, "then", "orelse"):
+        assert condition(extent, asked, {"turn": 10}, side) == known
 
 
 def test_another_length_stays_unknown() -> None:

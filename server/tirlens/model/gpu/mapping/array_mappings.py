@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tirlens_worker.facts import Buffer, Gemm
+from tirlens_worker.facts import Buffer
 
 from ...tree.node import Leaf
 from ...tree.thread_mapping import MemoryRequest, ThreadMapping
@@ -28,18 +28,11 @@ def map_array_accesses(
     accumulators
         The tiles with the layout of a matrix instruction's result.
     array
-        An array of the kernel, which may have another shape than in `buffers`.
+        An array that no product accesses, which may have another shape than in `buffers`.
     buffers, framework
         The arrays of the kernel by id, and the framework of its facts.
     """
     buffers = {**buffers, array.id: array}
-    operands = frozenset(
-        access.buffer
-        for leaf in leaves
-        if isinstance(leaf.source, Gemm)
-        for access in leaf.source.accesses
-        if access.mode == "read"
-    )
     found: dict[object, ThreadMapping] = {}
     for leaf in leaves:
         accesses = leaf.source.accesses
@@ -54,7 +47,6 @@ def map_array_accesses(
                 leaf.threads,
                 accumulators,
                 framework=framework,
-                operands=operands,
             )
     return tuple(found.values())
 

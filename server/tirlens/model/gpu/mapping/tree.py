@@ -11,7 +11,6 @@ from tirlens_worker.facts import (
     Arith,
     Branch,
     Buffer,
-    Gemm,
     KernelFacts,
     Let,
     Loop,
@@ -72,11 +71,15 @@ def map_threads(
     -------
     The body of the kernel, and the mappings by statement.
     """
+    matrix_tiles = _find_matrix_tiles(counts)
+    accumulators = frozenset(
+        name for name in matrix_tiles if buffers[name].scope == "local.fragment"
+    )
     block = _Block(
         buffers,
         max(math.prod(counts.launch.threads or (1,)), 1),
-        frozenset(_find_accumulators(counts, buffers)),
-        frozenset(_find_operands(counts)),
+        accumulators,
+        matrix_tiles - accumulators,
         find_store_loops(facts.body),
         facts.framework,
     )
@@ -91,8 +94,8 @@ def map_threads(
 class _Block:
     """What all statements of a block share, and the mappings of those that are mapped.
 
-    `accumulators` are the tiles with a matrix instruction's layout, `operands` those that products
-    read, `store_loops` the loops around the stores to each array.
+    `accumulators` are the tiles with a matrix instruction's layout, `operands` the other ones that
+    products access, `store_loops` the loops around the stores to each array.
     """
 
     buffers: Mapping[str, Buffer]
@@ -125,18 +128,14 @@ class _Block:
         )
 
 
-def _find_accumulators(counts: Counts, buffers: Mapping[str, Buffer]) -> Iterator[str]:
-    for count in counts.statements():
-        for entry in count.accesses:
-            access = entry.access
-            if access.route == "mma" and buffers[access.buffer].scope == "local.fragment":
-                yield access.buffer
-
-
-def _find_operands(counts: Counts) -> Iterator[str]:
-    for count in counts.statements():
-        if isinstance(count.source, Gemm):
-            yield from (access.buffer for access in count.source.accesses if access.mode == "read")
+def _find_matrix_tiles(counts: Counts) -> frozenset[str]:
+    """The arrays that matrix instructions access."""
+    return frozenset(
+        entry.access.buffer
+        for count in counts.statements()
+        for entry in count.accesses
+        if entry.access.route == "mma"
+    )
 
 
 def _map_body(
