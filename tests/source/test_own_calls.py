@@ -93,6 +93,19 @@ CASES = {
         "scale(3, 4)",
         {},
     ),
+    "an import under the main guard": (
+        """
+        if __name__ == "__main__":
+            import argparse
+
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--heads", type=int, default=16)
+            args = parser.parse_args()
+            scale(args.heads, 64 * 1024)
+        """,
+        "scale(16, 65536)",
+        {},
+    ),
     "a lambda in a table that nothing reads": (
         "CASES = [dict(build=lambda: scale(7, 8))]\n",
         "scale(7, 8)",
@@ -119,6 +132,41 @@ def test_the_most_typical_call(text: str, call: str, sizes: dict[str, int]) -> N
     (kernel,) = source.read(FACTORY + textwrap.dedent(text)).kernels
     first = kernel.candidates[0]
     assert (first.source, first.expression, first.bindings) == ("call-site", call, sizes)
+
+
+# Methods and functions of tensors, with the first two dimensions of what they return.
+_RESULTS = {
+    "x.softmax(-1).masked_fill(x > 0, 1.0).zero_()": "(3, 32)",
+    "torch.add(x[:, :1], x.float())": "(3, 32)",
+    "x.isnan()": "(3, 32)",
+    "x.cummax(0)[1]": "(3, 32)",
+    "x.median(1, keepdim=True).values": None,
+    "x.median(1, keepdim=True)[0].expand(3, 8)": "(3, 8)",
+    "F.one_hot(x.long(), 7)": "(3, 32)",
+    "F.embedding(x.long(), torch.empty(100, 512))[0]": "(32, 512)",
+    "F.scaled_dot_product_attention(x, x, torch.empty(3, 16))": "(3, 16)",
+    "torch.searchsorted(torch.empty(9), x)": "(3, 32)",
+    # Their shapes depend on values, or nobody knows them.
+    "x.resize_(2, 2)": None,
+    "x.nonzero()": None,
+    "torch.ops.mine.compress(x, 4)": None,
+    "x.pack_rows(4)": None,
+}
+
+
+@pytest.mark.parametrize(("result", "sizes"), _RESULTS.items(), ids=_RESULTS)
+def test_a_method_of_a_tensor_that_is_not_known_has_no_shape(
+    result: str, sizes: str | None
+) -> None:
+    text = f"""
+import torch.nn.functional as F
+x = torch.randn(3, 32)
+y = {result}
+scale(y.shape[0], y.shape[1])
+"""
+    (kernel,) = source.read(FACTORY + text).kernels
+    calls = [one.expression for one in kernel.candidates if "y" not in one.expression]
+    assert calls == ([] if sizes is None else [f"scale{sizes}"])
 
 
 def test_a_program_that_is_too_long_has_the_calls_before_its_end() -> None:

@@ -67,3 +67,5 @@ class Scheduler:
 {method}"""
     facts = _only(run_tilelang(IMPORTS + text))
     assert facts.call == "Scheduler(N=4096, trans=True).build()"
+    # Nothing says what N is.
+    assert (facts.call_source, facts.assumed_arguments) == ("assumed", {"N": "4096"})

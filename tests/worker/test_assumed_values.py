@@ -63,6 +63,11 @@ from tirlens_worker.tracing.listed_values import (
         ("Hg", "8"),
         ("hc", "4"),
         ("store_final_state", "False"),
+        ("no_mask", "False"),
+        ("hasZ", "False"),
+        ("downsample_len", "4096"),
+        ("dout_size", "4096"),
+        ("norm_size", "4096"),
     ],
 )
 def test_the_first_value_by_name(name: str, first: str) -> None:
@@ -114,6 +119,11 @@ def test_a_size_is_that_of_the_file_or_of_the_name_or_none(
     name: str, hints: dict[str, tuple[str, ...]], wanted: int | None
 ) -> None:
     assert size(name, hints) == wanted
+
+
+def test_a_dimension_means_what_those_beside_it_make_of_it() -> None:
+    assert [size(name, {}, "nchw") for name in "nchw"] == [8, 128, 64, 64]
+    assert size("n", {}, "mnk") == 4096
 
 
 def test_every_value_is_an_expression() -> None:

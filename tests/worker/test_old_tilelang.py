@@ -141,3 +141,12 @@ check(512, 512, 512)
     )
     facts = _only(run_tilelang(text))
     assert facts.call == "matmul(512, 512, 512)"
+
+
+@pytest.mark.parametrize("jit", ["tilelang.jit(out_idx=[2])", "tilelang.jit", "jit"])
+def test_a_finished_function_may_be_compiled_by_a_decorator(run_tilelang: Run, jit: str) -> None:
+    lines = MATMUL.replace("@tilelang.jit(out_idx=[2])\n", "").replace(
+        "    @T.prim_func", f"    @{jit}\n    @T.prim_func"
+    )
+    facts = _only(run_tilelang(IMPORTS + "from tilelang import jit\n" + lines + CALL))
+    assert _plain(facts) == _plain(_only(run_tilelang(IMPORTS + MATMUL + CALL)))

@@ -220,9 +220,13 @@ def _import_from(machine: Machine, node: ast.ImportFrom, frame: Frame) -> None:
 
 
 def _is_wanted(name: str, frame: Frame) -> bool:
-    """Whether a name is imported now; those of a module are when they are used."""
+    """Whether a name is imported now; those of a module are when they are used.
+
+    An import under the main guard, or in a `with` or a loop, is none of a module's bindings.
+    """
     module = frame.module
-    return frame is not module.frame or name in module.pending
+    is_binding = frame is module.frame and name in module.bindings
+    return not is_binding or name in module.pending
 
 
 def _function_def(machine: Machine, node: ast.FunctionDef, frame: Frame) -> None:

@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from tirlens.evaluation import tensor_contents
 from tirlens.evaluation.tensor_shapes import Tensor, elementwise
-from tirlens.evaluation.values import UNKNOWN, Value
+from tirlens.evaluation.values import UNKNOWN, External, Value
+
+_Function: TypeAlias = Callable[["list[Any]", "dict[str, Any]"], Any]
 
 
 def _where(positional: list[Value], named: dict[str, Value]) -> Value:
@@ -72,6 +74,44 @@ def _outer(positional: list[Value], named: dict[str, Value]) -> Value:
     return left.with_shape((*left.shape, *right.shape))
 
 
+def _attention(positional: list[Value], named: dict[str, Value]) -> Value:
+    """``scaled_dot_product_attention(query, key, value)``."""
+    names = ("query", "key", "value")
+    given = dict(zip(names, positional, strict=False)) | named
+    query, value = given.get("query"), given.get("value")
+    if not isinstance(query, Tensor) or not isinstance(value, Tensor) or not value.shape:
+        return UNKNOWN
+    return query.with_shape((*query.shape[:-1], value.shape[-1]))
+
+
+def _embedding(positional: list[Value], named: dict[str, Value]) -> Value:
+    given = dict(zip(("input", "weight"), positional, strict=False)) | named
+    places, table = given.get("input"), given.get("weight")
+    if not isinstance(places, Tensor) or not isinstance(table, Tensor):
+        return UNKNOWN
+    return table.with_shape((*places.shape, *table.shape[1:]))
+
+
+def _one_hot(positional: list[Value], named: dict[str, Value]) -> Value:
+    base = positional[0] if positional else named.get("tensor")
+    count = named.get("num_classes", positional[1] if len(positional) > 1 else UNKNOWN)
+    return base.with_shape((*base.shape, count)) if isinstance(base, Tensor) else UNKNOWN
+
+
+def _places_of(position: int, name: str) -> _Function:
+    """A search that gives a place for each element of an argument."""
+
+    def find(positional: list[Value], named: dict[str, Value]) -> Value:
+        searched = named.get(name, positional[position] if len(positional) > position else None)
+        return (
+            Tensor(searched.shape, External("torch.int64"))
+            if isinstance(searched, Tensor)
+            else UNKNOWN
+        )
+
+    return find
+
+
 def join(name: str, positional: list[Value], named: dict[str, Value]) -> Value:
     items = positional[0] if positional else UNKNOWN
     if not isinstance(items, (list, tuple)) or not items:
@@ -102,7 +142,6 @@ def product(positional: list[Value]) -> Value:
     return left.with_shape((*left.shape[:-1], right.shape[-1]))
 
 
-_Function = Callable[["list[Any]", "dict[str, Any]"], Any]
 # Functions of torch whose result has not the shape and dtype of their first argument.
 FUNCTIONS: dict[str, _Function] = {
     "where": _where,
@@ -110,6 +149,11 @@ FUNCTIONS: dict[str, _Function] = {
     "linear": _linear,
     "einsum": _einsum,
     "outer": _outer,
+    "scaled_dot_product_attention": _attention,
+    "embedding": _embedding,
+    "one_hot": _one_hot,
+    "searchsorted": _places_of(1, "input"),
+    "bucketize": _places_of(0, "input"),
     "matmul": lambda positional, named: product(positional),
     "mm": lambda positional, named: product(positional),
     "bmm": lambda positional, named: product(positional),

@@ -22,7 +22,8 @@ from tirlens.evaluation.tensor_shapes import (
 )
 from tirlens.evaluation.values import UNKNOWN, External, Value
 
-_INTEGER_RESULTS = {"argmax", "argmin", "argsort"}
+_INTEGER_RESULTS = {"argmax", "argmin", "argsort", "count_nonzero"}
+_WITH_INDICES = ("max", "min", "median", "mode")
 
 
 def reinterpret(base: Tensor, dtype: External) -> Tensor:
@@ -48,7 +49,7 @@ def reduce(base: Tensor, name: str, positional: list[Value], named: dict[str, Va
         if keep or axis not in axes
     )
     made = tensor_contents.reduce_contents(base, name, Tensor(shape, dtype))
-    return (made, Tensor(shape, External("torch.int64"))) if name in ("max", "min") else made
+    return (made, Tensor(shape, External("torch.int64"))) if name in _WITH_INDICES else made
 
 
 def _cast_to(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
@@ -192,6 +193,11 @@ def _sort(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Val
     return base, Tensor(base.shape, External("torch.int64"))
 
 
+def _running_extreme(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
+    """``x.cummax(dim)``: the values and their places."""
+    return base.with_shape(base.shape), Tensor(base.shape, External("torch.int64"))
+
+
 def strides_of(base: Tensor) -> tuple[Value, ...]:
     """The strides of a tensor, as if it were contiguous."""
     return tuple(product_of(base.shape[axis + 1 :]) for axis in range(len(base.shape)))
@@ -290,6 +296,8 @@ METHODS: dict[str, _Method] = {
     "unbind": _unbind,
     "topk": _top,
     "sort": _sort,
+    "cummax": _running_extreme,
+    "cummin": _running_extreme,
     "argsort": lambda base, positional, named: Tensor(base.shape, External("torch.int64")),
     "numel": lambda base, positional, named: product_of(base.shape),
     "nelement": lambda base, positional, named: product_of(base.shape),

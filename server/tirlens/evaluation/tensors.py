@@ -9,9 +9,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tirlens.evaluation import tensor_contents
+from tirlens.evaluation.same_shape_methods import (
+    COMPARISONS,
+    OF_TWO,
+    SAME_SHAPE,
+    SAME_VALUES,
+    is_in_place,
+)
 from tirlens.evaluation.tensor_functions import FUNCTIONS, join
 from tirlens.evaluation.tensor_methods import METHODS, reduce, reinterpret
-from tirlens.evaluation.tensor_shapes import Tensor, elementwise, flat, is_mask, reshape
+from tirlens.evaluation.tensor_shapes import (
+    Tensor,
+    comparison,
+    elementwise,
+    flat,
+    is_mask,
+    reshape,
+)
 from tirlens.evaluation.values import UNKNOWN, External, Unknown, Value
 
 _MADE = {"randn", "rand", "empty", "zeros", "ones", "full", "randint", "empty_strided", "rand_fp8"}
@@ -25,20 +39,9 @@ _LEGACY = {
 }  # fmt: skip
 _REDUCTIONS = {
     "sum", "mean", "amax", "amin", "prod", "std", "var", "norm", "logsumexp", "any", "all",
-    "argmax", "argmin", "max", "min",
-}  # fmt: skip
-_COPIES = {
-    "contiguous", "clone", "detach", "cuda", "cpu", "pin_memory", "requires_grad_", "squeeze",
+    "argmax", "argmin", "max", "min", "median", "mode", "nansum", "nanmean", "count_nonzero",
 }  # fmt: skip
 _RESHAPES = {"view", "reshape"}
-# Results that have another shape in a way that is not followed.
-_UNKNOWN_SHAPES = {
-    "nonzero", "unique", "numpy", "data_ptr", "masked_select", "argwhere", "unique_consecutive",
-    "element_size", "backward", "register_hook", "storage", "untyped_storage",
-    "bincount", "histc", "grad", "grad_fn", "requires_grad", "unfold", "as_strided", "diagonal",
-    "diag", "trace", "dot", "mv", "addmm", "baddbmm", "tensordot", "kron", "cdist", "rot90",
-    "tensor_split", "hsplit", "vsplit", "take", "block_diag", "cartesian_prod", "meshgrid",
-}  # fmt: skip
 
 
 def create(name: str, positional: list[Value], named: dict[str, Value]) -> Value:
@@ -85,12 +88,10 @@ def attribute(base: Tensor, name: str) -> Value:
 
 
 def method(base: Tensor, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
-    """What a method of a tensor returns; a method that is not known keeps shape and dtype."""
+    """What a method of a tensor returns; `UNKNOWN` for a method that is not known."""
     known = METHODS.get(name)
     if known is not None:
         return known(base, positional, named)
-    if name in _UNKNOWN_SHAPES:
-        return UNKNOWN
     if name in _CASTS and not positional:
         dtype = External(f"torch.{_CASTS[name]}")
         contents = base.contents if tensor_contents.is_integer(dtype) else None
@@ -104,7 +105,14 @@ def method(base: Tensor, name: str, positional: list[Value], named: dict[str, Va
     if name in _RESHAPES:
         shape = reshape(base.shape, flat(positional, named))
         return replace(base, shape=shape, contents=base.contents if len(shape) == 1 else None)
-    return base if name in _COPIES else replace(base, contents=None)
+    if name in SAME_VALUES:
+        return base
+    if name in COMPARISONS:
+        return comparison(base, positional[0] if positional else base)
+    if name in OF_TWO:
+        return replace(elementwise(base, (*positional, base)[0]), contents=None)
+    is_same = name in SAME_SHAPE or is_in_place(name)
+    return replace(base, contents=None) if is_same else UNKNOWN
 
 
 def subscript(base: Tensor, keys: tuple[Value, ...]) -> Tensor:

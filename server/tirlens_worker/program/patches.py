@@ -11,6 +11,7 @@ The frameworks are patched in `sys.modules`, as far as the user's program has im
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 import sys
@@ -155,6 +156,26 @@ def _patch_jit(jit: Any) -> None:
     jit.cached = capture_cached
     jit.JITImpl.compile = compile_jit
     jit.JITImpl.__call__ = compile_jit
+    jit.jit = _with_finished_functions(jit.jit)
+    tilelang: Any = sys.modules.get("tilelang")
+    if tilelang is not None:
+        tilelang.jit = jit.jit
+
+
+def _with_finished_functions(jit: Callable[..., Any]) -> Callable[..., Any]:
+    """`tilelang.jit` that compiles a function of ``T.prim_func``, as older versions do."""
+
+    @functools.wraps(jit)
+    def jit_or_compile(func: Any = None, **options: Any) -> Any:
+        def decorate(value: Any) -> Any:
+            if type(value).__name__ != "PrimFunc":
+                return jit(**options)(value)
+            flags = options.get("pass_configs"), options.get("compile_flags")
+            return capture(_for_target(with_options(value, *flags), options.get("target")))
+
+        return decorate if func is None else decorate(func)
+
+    return jit_or_compile
 
 
 def _patch_tuner(tuner: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from dataclasses import replace
 from typing import (
     Any,
     Collection,
@@ -63,9 +64,10 @@ def calls(
     plain = "autotune" if hasattr(value, "jit_impl") else "defaults"
     parameters = parameters_of(document, value, request)
     owner, _, last = name.rpartition(".")
+    of_object: Mapping[str, str] = {}
     if is_method(document, value, request):
-        names = namespace_of(value)
-        name = "{}.{}".format(instance(document, owner, request, names), last)
+        made = instance(document, owner, request, namespace_of(value))
+        name, of_object = "{}.{}".format(made.text, last), made.assumed
     conditions = Conditions(
         definition_of(document, value, request),
         namespace_of(value),
@@ -76,17 +78,34 @@ def calls(
         assumed = _assumed_arguments(attempt.values, request, attempt.model)
         values = _with_device(attempt.values)
         # A parameter that autotuning sets is not assumed.
-        source = "assumed" if values else plain
+        source = "assumed" if values or of_object else plain
         arrays = _new_arrays(document, value, request, values)
         assumed = {key: arrays.get(key, text) for key, text in assumed.items()}
+        assumed = {**of_object, **assumed}
         text = _call_text(name + method, parameters, dict(values, **arrays))
         yield Call(text, source, assumed, attempt.model, attempt.is_consistent)
 
 
+class NewObject(NamedTuple):
+    """The construction of an object as text, and those of its arguments that are assumed."""
+
+    text: str
+    assumed: Mapping[str, str] = {}
+
+    def method_call(self, call: CallCandidate) -> CallCandidate:
+        """A call of a method of the object, whose arguments are no less assumed than the object.
+
+        What the user writes is not assumed.
+        """
+        if not self.assumed or call.source == "directive":
+            return call
+        return replace(call, source="assumed", assumed={**self.assumed, **call.assumed})
+
+
 def instance(
     document: Document, owner: str, request: KernelRequest, namespace: Mapping[str, Any]
-) -> str:
-    """An object of the class `owner`, as text.
+) -> NewObject:
+    """An object of the class `owner`.
 
     Its constructor's arguments without a default, and those whose default an assertion of the class
     refuses, are assumed. An object that cannot be constructed so is not constructed.
@@ -95,11 +114,12 @@ def instance(
         value: Any = execution.value_of(owner, dict(namespace))
         parameters = inspect.signature(value).parameters.values()
     except Exception:
-        return "{}()".format(owner)
+        return NewObject("{}()".format(owner))
     path = document.definitions_along(owner, request.span.line)
     demands = asserted_values.demands_of(path[-1]) if path else {}
     names = [parameter.name for parameter in parameters]
     words: List[str] = []
+    guesses: Dict[str, str] = {}
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
@@ -112,6 +132,8 @@ def instance(
             assumed = assumed_values.Parameter(name, hint)
             found = (*demanded, *request.hints.get(name, ()))
             text = (found or assumed_values.plausible_values(assumed, names))[0]
+            if not demanded:
+                guesses[name] = text
         if text is not None:
             words.append("{}={}".format(name, text))
     text = "{}({})".format(owner, ", ".join(words))
@@ -119,8 +141,8 @@ def instance(
         if words:
             execution.value_of(text, dict(namespace))
     except Exception:
-        return "{0}.__new__({0})".format(owner)
-    return text
+        return NewObject("{0}.__new__({0})".format(owner))
+    return NewObject(text, guesses)
 
 
 def calls_around(

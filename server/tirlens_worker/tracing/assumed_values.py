@@ -105,7 +105,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"(n_?)?hc(_mult)?|n_?(expand|streams?)", ("4",)),
     (r"(kernel|filter)(_?size|_?[dhw])?|k[dhw]", ("3",)),
     (
-        r"(is_?|use_?|with_?|has_?|enable_?|do_?|no_?|return_?|need_?|should_?|store_|save_).*|.*(causal|mask(ed)?|verbose)",
+        r"(is_?|use_?|with_?|has_?|enable_?|do_|no_|return_?|need_?|should_?|store_|save_).*|.*(causal|mask(ed)?|verbose)",
         ("False", "True"),
     ),
     (r"trans(pose)?_?.*", ("False", "True")),
@@ -188,14 +188,9 @@ def by_name(
     name: str, annotation: Any = None, others: Collection[str] = (), context: str = ""
 ) -> Texts:
     """Values for a parameter by its name and the `others`, then by its type; never empty."""
-    others = {other.lower() for other in others}
-    for letter, required, excluded, values in _IN_COMPANY:
-        if (
-            name.lower() == letter
-            and all(others & one for one in required)
-            and not others & (excluded - {letter})
-        ):
-            return values
+    values = _in_company(name, others)
+    if values:
+        return values
     hint = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     if str(hint).endswith("torch.dtype"):
         module = str(hint).rpartition(".")[0]
@@ -222,6 +217,19 @@ def by_name(
     return _of_type(str(hint))
 
 
+def _in_company(name: str, others: Collection[str]) -> Texts:
+    """Values for a letter whose meaning the `others` say; none for other names."""
+    others = {other.lower() for other in others}
+    for letter, required, excluded, values in _IN_COMPANY:
+        if (
+            name.lower() == letter
+            and all(others & one for one in required)
+            and not others & (excluded - {letter})
+        ):
+            return values
+    return ()
+
+
 def _dtypes(name: str, context: str) -> Texts:
     """The dtypes of an operand: 8-bit ones in a kernel with a name such as ``gemm_fp8``."""
     if not _IS_FLOAT8.search(context.lower()):
@@ -241,9 +249,13 @@ def _is_of(text: str, hint: str) -> bool:
     return hint != "str" or not text.isdigit()
 
 
-def size(name: str, hints: Mapping[str, Texts]) -> Optional[int]:
-    """A size for a dynamic dimension; None if neither the file nor the name implies one."""
-    named = next((v for pattern, v in _PATTERNS if pattern.fullmatch(name.lower())), ())
+def size(name: str, hints: Mapping[str, Texts], others: Collection[str] = ()) -> Optional[int]:
+    """A size for a dynamic dimension; None if neither the file nor the name implies one.
+
+    `others` are the names of the other dimensions.
+    """
+    named = _in_company(name, others)
+    named = named or next((v for pattern, v in _PATTERNS if pattern.fullmatch(name.lower())), ())
     if "False" in named:
         return 1
     return next((int(text) for text in hints.get(name, ()) + named if _is_size(text)), None)

@@ -171,24 +171,23 @@ class BuiltTracer:
 
     def _calls(self, request: KernelRequest) -> Iterator[CallCandidate]:
         for candidate in request.candidates:
-            text = self._on_object(request, candidate.expression)
-            yield replace(candidate, expression=text)
+            yield self._on_object(request, candidate)
         if request.allow_assumed and assumed_calls.required_around(self._loaded.document, request):
             names = self._loaded.namespace
             calls = assumed_calls.calls_around(self._loaded.document, request, names)
             for call, _ in zip(calls, range(_MAX_ASSUMED_CALLS)):
-                text = self._on_object(request, call.text)
-                yield replace(call.candidate(), expression=text)
+                yield self._on_object(request, call.candidate())
 
-    def _on_object(self, request: KernelRequest, expression: str) -> str:
+    def _on_object(self, request: KernelRequest, call: CallCandidate) -> CallCandidate:
         """``TestSplit().test_basic()`` for ``TestSplit.test_basic()``."""
         name = request.local_to or ""
         owner, _, last = name.rpartition(".")
-        if not owner or not expression.startswith(name):
-            return expression
+        if not owner or not call.expression.startswith(name):
+            return call
         document, names = self._loaded.document, self._loaded.namespace
         made = assumed_calls.instance(document, owner, request, names)
-        return "{}.{}{}".format(made, last, expression[len(name) :])
+        text = "{}.{}{}".format(made.text, last, call.expression[len(name) :])
+        return replace(made.method_call(call), expression=text)
 
     def _why_not(self, request: KernelRequest, span: Span) -> Union[Problem, NeedsArguments, None]:
         """The error that prevented the statements from building a kernel, if any.

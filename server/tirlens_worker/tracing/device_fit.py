@@ -37,7 +37,8 @@ def fit(function: Any, document: Document, hints: Mapping[str, Tuple[str, ...]])
     """How `function` fits the device; dynamic dimensions have sizes of `hints` or their names."""
     try:
         facts = traced_facts(function, document)
-        found = {item.name: assumed_values.size(item.name, hints) for item in facts.variables}
+        names = [item.name for item in facts.variables]
+        found = {name: assumed_values.size(name, hints, names) for name in names}
         sizes = {name: size for name, size in found.items() if size is not None}
         time_s = work_time_s(facts, sizes)
     except Exception:

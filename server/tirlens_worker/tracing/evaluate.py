@@ -179,11 +179,8 @@ class Evaluator:
         path = self._document.definitions_along(around, request.span.line)
         if not owner or not takes_self(path[-1] if path else None):
             return expression
-        return "{}.{}{}".format(
-            assumed_calls.instance(self._document, owner, request, self._names(request)),
-            method,
-            expression[len(around) :],
-        )
+        made = assumed_calls.instance(self._document, owner, request, self._names(request))
+        return "{}.{}{}".format(made.text, method, expression[len(around) :])
 
     def _is_own_call(self, request: KernelRequest, expression: str) -> bool:
         """Whether `expression` calls the kernel's own factory, or the function around it."""
