@@ -47,9 +47,19 @@ def _pairs(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
         yield from _pairs(one, other)
 
 
-def replace_code(changed: dict[CodeType, CodeType]) -> None:
-    """Give the functions of this process that have a code of `changed` the other one."""
+def replace_code(changed: dict[CodeType, CodeType]) -> int:
+    """Give the functions of this process that have a code of `changed` the other one.
+
+    Returns
+    -------
+    The number of functions with another code.
+    """
     files = {code.co_filename for code in changed}
+    replaced = 0
     for each in gc.get_objects():
         if type(each) is FunctionType and each.__code__.co_filename in files:
-            each.__code__ = changed.get(each.__code__, each.__code__)
+            code = changed.get(each.__code__)
+            if code is not None:
+                each.__code__ = code
+                replaced += 1
+    return replaced

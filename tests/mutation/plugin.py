@@ -18,7 +18,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -29,10 +29,14 @@ import pytest
 
 from mutation.changed_code import FunctionKey, changed_functions, replace_code
 
+Cache = functools._lru_cache_wrapper
+
 _SERVER = str(Path(__file__).resolve().parents[2] / "server")
 _POLL_S = 0.02
 # A mutant that makes a loop endless is killed by its time.
 _LEAST_LIMIT_S, _SLOWDOWN = 60.0, 20.0
+# Exit statuses of a child.
+_SURVIVED, _NOTHING_REPLACED = 0, 3
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     # Some are imported when they are first used, which would be after the replacement.
     for file in {str(mutant["file"]) for mutant in mutants}:
         importlib.import_module(".".join(Path(file).relative_to(_SERVER).with_suffix("").parts))
+    # The conftest freezes what the collection of tests makes, so that no search would find it.
+    gc.unfreeze()
     gc.collect()
     profiles = _read_profile(option.profile)
     missing = [item for item in session.items if item.nodeid not in profiles]
@@ -145,13 +151,16 @@ def _fate(child: int, deadline_s: float) -> bool | None:
         os.killpg(child, signal.SIGKILL)
     if not ended:
         os.waitpid(child, 0)
-    return not ended or status != 0
+    if ended and os.waitstatus_to_exitcode(status) == _NOTHING_REPLACED:
+        raise pytest.UsageError("a mutant changes a function that does not exist")
+    return not ended or status != _SURVIVED
 
 
 def _try(
     session: pytest.Session, tests: Sequence[pytest.Item], code: dict[CodeType, CodeType]
 ) -> int:
-    replace_code(code)
+    if not replace_code(code):
+        return _NOTHING_REPLACED
     _forget_results()
     return int(_run_until_failure(session, tests))
 
@@ -174,10 +183,13 @@ def _record(session: pytest.Session, tests: Sequence[pytest.Item], path: Path) -
 
     threading.setprofile(note)
     failed = 0
+    caches = list(_caches())
+    # Objects that are there already need not be searched again for each test.
+    gc.freeze()
     with path.open("a") as file:
         for test, following in pairwise((*tests, None)):
             in_threads.clear()
-            _forget_results()
+            _forget_results(caches)
             # The profiler of the standard library that is written in C: a callback in Python takes
             # several times as long as the tests.
             profiler = cProfile.Profile(builtins=False)
@@ -199,8 +211,13 @@ def _record(session: pytest.Session, tests: Sequence[pytest.Item], path: Path) -
     return 0
 
 
-def _forget_results() -> None:
-    """Clear the caches of functions: a stored result executes nothing."""
+def _forget_results(known: Iterable[Cache] = ()) -> None:
+    """Clear the caches of functions, `known` ones and others: a stored result executes nothing."""
+    for each in (*known, *_caches()):
+        each.cache_clear()
+
+
+def _caches() -> Iterator[Cache]:
     for each in gc.get_objects():
         if isinstance(each, functools._lru_cache_wrapper) and each.__module__.startswith("tirlens"):
-            each.cache_clear()
+            yield each

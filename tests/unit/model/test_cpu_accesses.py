@@ -59,11 +59,11 @@ def unrolled_sums(copies: int) -> KernelFacts:
     return update(("i", "f"), ("i", "k"), ("k", "f"), loops, *shapes)
 
 
-def vector_sums(copies: int) -> KernelFacts:
+def vector_sums(copies: int, *factor: Expr) -> KernelFacts:
     """64 steps, each of which adds to `copies` vectors of eight sums."""
     loops = [loop("k", 64), loop("f", copies, "unroll"), loop("v", 8, "vectorized")]
-    shapes = (64, 8), (64, copies, 8), (copies, 8)
-    return update(("f", "v"), ("k", "v"), ("k", "f", "v"), loops, *shapes)
+    shapes = (64, 8)[: len(factor)], (64, copies, 8), (copies, 8)
+    return update(("f", "v"), factor, ("k", "f", "v"), loops, *shapes)
 
 
 def rows(
@@ -119,8 +119,10 @@ GATHERED = rows(4, (("*", "j", 16),), ("f", "j"), (1024,), (4, 64))
         (unrolled_sums(4), 1, (2048, 2048, 0), (2048,)),
         (owned(unrolled_sums(4), "C"), 1, (512, 2048, 0), (32,)),
         # Fourteen registers hold the sums, and one more does not fit: all are loaded and stored.
-        (owned(vector_sums(14), "C"), 8, (64, 896, 0), (14,)),
-        (owned(vector_sums(15), "C"), 8, (960, 960, 960), (960,)),
+        # An element of A that all lanes multiply with is one load, as is a vector.
+        (owned(vector_sums(14, "k", "v"), "C"), 8, (64, 896, 0), (14,)),
+        (owned(vector_sums(14, "k"), "C"), 8, (64, 896, 0), (14,)),
+        (owned(vector_sums(15, "k", "v"), "C"), 8, (960, 960, 960), (960,)),
         # Nine copies load their sum once, and store it each time: C may overlap with A.
         (selected_rows(), 1, (900, 100), (900,)),
         # Four rows share the vectors of A, but not gathers, which may read what was scattered.

@@ -38,8 +38,12 @@ def remaining_accesses(
     """
     accesses = statement.issued_executions(nest.loop, nest.is_vectorized) / width.elements
     is_write = address.mode != "read"
-    invariant = [loop for loop in statement.inner_loops if loop.var not in address.variables]
-    copies = math.prod(loop.extent or 1 for loop in invariant)
+    # The lanes of an explicit vector are one access already.
+    copies = math.prod(
+        loop.extent or 1
+        for loop in statement.inner_loops
+        if loop not in statement.vector_loops and loop.var not in address.variables
+    )
     if nest.is_vectorized and nest.loop is not None:
         # In a loop that it vectorizes the compiler knows that arrays do not overlap, and hoists
         # invariant loads.  Stores remain: redundant ones are eliminated earlier.

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 
 from tirlens.hardware.spec import Device
 from tirlens_counting.expressions import free_variables
@@ -218,12 +219,8 @@ def allocation_loops(nodes: Sequence[CostNode], buffers: Mapping[str, Buffer]) -
 
 
 def _common_prefix(one: Loops, other: Loops) -> Loops:
-    same = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        same += 1
-    return one[:same]
+    equal = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return tuple(loop for loop, _ in equal)
 
 
 def compact_elements(

@@ -195,15 +195,15 @@ class NestStatement:
     @cached_property
     def lanes(self) -> int:
         """Elements of the explicit vector; 1 without one."""
-        return math.prod(loop.extent or 1 for loop in self._vector_loops)
+        return math.prod(loop.extent or 1 for loop in self.vector_loops)
 
     @cached_property
     def lane_variable(self) -> str | None:
         """The variable of the innermost explicit vector; None without one."""
-        return self._vector_loops[-1].var if self._vector_loops else None
+        return self.vector_loops[-1].var if self.vector_loops else None
 
     @cached_property
-    def _vector_loops(self) -> tuple[EnclosingLoop, ...]:
+    def vector_loops(self) -> tuple[EnclosingLoop, ...]:
         """The explicit vectors; ``VectorizeLoop`` makes a loop of one that has a condition."""
         return tuple(
             loop

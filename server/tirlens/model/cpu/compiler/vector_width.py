@@ -79,12 +79,9 @@ def width_of(statement: NestStatement, nest: Nest, device: Device) -> VectorWidt
         kind = "wide" if device.simd_bytes > core.vector_bytes else "vector"
         return VectorWidth(statement.lanes, registers, kind)
     elements = max(core.vector_bytes / element_bytes, 1)
-    constants = _contiguous_constants(statement)
-    if constants > 1 and not nest.is_vectorized:
-        return loop_vector_width(elements, constants, is_contiguous=False)
     if nest.is_vectorized:
         return loop_vector_width(elements, nest.trip_count, nest.is_contiguous)
-    return SCALAR
+    return loop_vector_width(elements, _contiguous_constants(statement), is_contiguous=False)
 
 
 def _contiguous_constants(statement: NestStatement) -> int:

@@ -124,7 +124,7 @@ class AccessFootprint:
             box, of_data = self._box_extents[dimension], self._data_dependent[dimension]
             names = self._varying_in_dimension(dimension, free)
             chosen, rest = NO_LOOPS, index
-            if of_data and self._has_known_offsets[dimension]:
+            if self._has_known_offsets[dimension]:
                 # Different entries of an array of offsets (pages, tokens) are different offsets.
                 chosen = self._selecting_names(index, names)
                 known = all(isinstance(size, int) for size in shape[dimension:] or (None,))
