@@ -106,6 +106,23 @@ CASES = {
         "scale(16, 65536)",
         {},
     ),
+    "the first configuration of a tuner": (
+        """
+        from tilelang.autotuner import AutoTuner
+
+        def main(heads):
+            configs = [{"size": size, "block": 64} for size in (1024, 2048)]
+
+            def build(size=None, block=None):
+                return scale(heads, size, block)
+
+            best = AutoTuner.from_kernel(build, configs).run()
+
+        main(24)
+        """,
+        "scale(24, 1024, 64)",
+        {},
+    ),
     "a lambda in a table that nothing reads": (
         "CASES = [dict(build=lambda: scale(7, 8))]\n",
         "scale(7, 8)",
@@ -140,7 +157,7 @@ _RESULTS = {
     "torch.add(x[:, :1], x.float())": "(3, 32)",
     "x.isnan()": "(3, 32)",
     "x.cummax(0)[1]": "(3, 32)",
-    "x.median(1, keepdim=True).values": None,
+    "x.median(1, keepdim=True).values.expand(3, 8)": "(3, 8)",
     "x.median(1, keepdim=True)[0].expand(3, 8)": "(3, 8)",
     "F.one_hot(x.long(), 7)": "(3, 32)",
     "F.embedding(x.long(), torch.empty(100, 512))[0]": "(32, 512)",
@@ -213,6 +230,40 @@ class TestLarge:
         ("test_small", "test_small(width=128).scale(256, 128)"),
         ("TestLarge.test_large", "TestLarge.test_large().scale(1024, 512, block=64)"),
     ]
+
+
+@pytest.mark.parametrize("holder", ["SimpleNamespace(run=run, both=both)", '{"run": run}'])
+def test_a_function_that_returns_functions_which_call_kernels_is_no_factory(holder: str) -> None:
+    """Its kernels are local to it; one that it returns itself is its own."""
+    inside = textwrap.indent("@tilelang" + FACTORY.partition("@tilelang")[2].strip(), "    ")
+    text = f"""
+from types import SimpleNamespace
+import torch
+import tilelang
+import tilelang.language as T
+
+def build(heads):
+{inside}
+
+{inside.replace("def scale", "def scale_again")}
+
+    def run(x):
+        return scale(heads, x.shape[1])(x)
+
+    def both(x):
+        return scale_again(heads, 64)(run(x))
+
+    return {holder}
+
+kernels = build(24)
+kernels.run(torch.empty(3, 512))
+"""
+    first, second = source.read(text).kernels
+    assert (first.name, second.name) == ("build.scale", "build.scale_again")
+    if "Namespace" in holder:
+        assert first.candidates[0].expression == "build(heads=24).scale(24, 512)"
+    (kernel,) = source.read(text.replace(holder, "scale")).kernels[:1]
+    assert kernel.name == "build"
 
 
 def test_sizes_may_be_given_in_the_place_of_arrays() -> None:

@@ -43,9 +43,13 @@ from tirlens.evaluation.values import (
     Unknown,
     Value,
 )
+from tirlens.syntax_trees import parameters
 
 # Methods of a jitted function that take the kernel's own arguments.
 _SAME_ARGUMENTS = ("compile", "get_tir", "get_kernel_source", "__call__")
+
+# Of what ``torch.topk``, ``x.max(dim)`` and ``x.sort()`` return.
+_OF_PAIRS = ("values", "indices")
 
 
 def attribute(machine: Machine, base: Value, name: str) -> Value:
@@ -79,6 +83,9 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
     if isinstance(base, Tensor):
         found = tensors.attribute(base, name)
         return library.Method(base, name) if found is None else found
+    if name in _OF_PAIRS and isinstance(base, tuple):
+        pair = [item for item in base if isinstance(item, Tensor)]
+        return pair[_OF_PAIRS.index(name)] if len(pair) == len(base) == 2 else UNKNOWN
     if isinstance(base, FilePath) and (found := data_files.attribute(base, name)) is not UNKNOWN:
         return found
     if isinstance(base, UnknownArgument):
@@ -190,15 +197,34 @@ def _call_autograd(machine: Machine, of: Class, positional: list[Value]) -> Valu
 def _call_arguments(machine: Machine, positional: list[Value], named: dict[str, Value]) -> None:
     """Call the functions that are given to code that is not known, as ``do_bench`` does.
 
-    They get the tensors that follow them.
+    They get the tensors that follow them, and the first of the configurations that are given with
+    them, as by ``AutoTuner.from_kernel(build, configs)``.
     """
     values = [*positional, *named.values()]
     for place, value in enumerate(values):
         if isinstance(value, (Function, Partial)) and machine.call_depth < MAX_CALL_DEPTH:
             tensors_after = [item for item in positional[place + 1 :] if isinstance(item, Tensor)]
+            chosen = _first_configuration(value, values)
             machine.run(
-                lambda value=value, given=tensors_after: machine.call(value, given or UNKNOWN, {})
+                lambda value=value, given=tensors_after, chosen=chosen: machine.call(
+                    value, given or UNKNOWN, chosen
+                )
             )
+
+
+def _first_configuration(value: Function | Partial, given: list[Value]) -> dict[str, Value]:
+    """The first item of a list of arguments by name that `value` takes; nothing if none is given."""
+    function: Value = value
+    while isinstance(function, Partial):
+        function = function.function
+    if not isinstance(function, Function):
+        return {}
+    names = {item.arg for item in parameters(function.node)}
+    for items in given:
+        first = items[0] if isinstance(items, (list, tuple)) and items else None
+        if isinstance(first, dict) and first and names.issuperset(first):
+            return dict(first)
+    return {}
 
 
 def _instantiate(

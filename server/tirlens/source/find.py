@@ -18,6 +18,7 @@ from tirlens.syntax_trees import (
     own_statements,
 )
 
+_NAMESPACES = frozenset({"SimpleNamespace", "Namespace", "dict"})
 # Parameters for what has been built already.
 _RESERVED = frozenset({"mod", "module", "ir_module", "sch", "schedule", "func", "prim_func"})
 
@@ -159,6 +160,21 @@ def own_nodes(function: FunctionNode) -> Iterator[ast.AST]:
             pending.extend(child_nodes(node))
 
 
+def _held_names(function: FunctionNode) -> set[str]:
+    """The names in a namespace or dict that the function returns: ``SimpleNamespace(run=run)``."""
+    held: set[str] = set()
+    for node in own_statements(function):
+        value = node.value if isinstance(node, ast.Return) else None
+        if isinstance(value, ast.Dict):
+            parts: list[ast.expr] = value.values
+        elif isinstance(value, ast.Call) and last_name(value) in _NAMESPACES:
+            parts = [item.value for item in value.keywords]
+        else:
+            continue
+        held |= {part.id for part in parts if isinstance(part, ast.Name)}
+    return held
+
+
 def returned_names(function: FunctionNode) -> set[str]:
     """The names on which the function's result depends, through its own assignments."""
     returned: set[str] = set()
@@ -169,8 +185,11 @@ def returned_names(function: FunctionNode) -> set[str]:
         elif isinstance(node, ast.Assign):
             for target in bound_names([node]):
                 made_of.setdefault(target, set()).update(loaded_names(node.value))
+    held = _held_names(function)
     for node in definitions(function.body):
-        made_of.setdefault(node.name, set()).update(loaded_names(node))
+        # A function in a namespace calls its kernels, and does not return them.
+        if node.name not in held:
+            made_of.setdefault(node.name, set()).update(loaded_names(node))
     reached: set[str] = set()
     while returned:
         name = returned.pop()
