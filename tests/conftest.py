@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,9 @@ def pytest_configure(config: pytest.Config) -> None:
     Every analysis of a test asserts the invariants of its report: test modules, which are imported
     later, import the function that does.
     """
+    # What tests and their processes import is compiled once, whatever the machine's default.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     # Only tests that ask for a compiler have one.
     for name in ("CUDA_HOME", "CUDA_PATH"):
         os.environ.pop(name, None)

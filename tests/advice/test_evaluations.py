@@ -140,6 +140,7 @@ def test_what_takes_little_of_the_time_is_not_evaluated(monkeypatch: pytest.Monk
     assert "no-tensor-core" not in rules
 
 
+@pytest.mark.slow
 def test_vectors_take_time_linear_in_statements() -> None:
     def least_s(statements: int) -> float:
         facts, times_s = copies(statements), list[float]()

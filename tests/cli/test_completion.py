@@ -31,6 +31,7 @@ def completed(*words: str) -> set[str]:
     return {word.strip() for word in done.stdout.splitlines()}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 def test_bash_completes_commands_options_and_devices() -> None:
     assert completed("tirlens", "an") == {"analyze"}

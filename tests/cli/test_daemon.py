@@ -82,6 +82,7 @@ def workspace() -> Iterator[Workspace]:
         shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "argv",
     [
@@ -98,6 +99,7 @@ def test_output_and_status_are_the_same(workspace: Workspace, argv: tuple[str, .
     assert workspace.warm(*argv) == workspace.cold(*argv)
 
 
+@pytest.mark.slow
 def test_where_no_daemon_is_allowed(workspace: Workspace) -> None:
     before = workspace.executed
     for name, value in (("CI", "true"), ("TIRLENS_DAEMON", "0")):
@@ -108,6 +110,7 @@ def test_where_no_daemon_is_allowed(workspace: Workspace) -> None:
     assert "running already" in workspace.run("daemon", "run").stderr
 
 
+@pytest.mark.slow
 def test_a_folder_that_others_can_enter_is_not_used(workspace: Workspace) -> None:
     folder = Path(workspace.environment["XDG_RUNTIME_DIR"]) / "tirlens"
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -120,6 +123,7 @@ def test_a_folder_that_others_can_enter_is_not_used(workspace: Workspace) -> Non
         folder.chmod(0o700)
 
 
+@pytest.mark.slow
 def test_a_daemon_ends_when_it_is_idle(tmp_path: Path, workspace: Workspace) -> None:
     other = Workspace(tmp_path, workspace.environment)
     done = other.run("daemon", "run", "--idle-minutes", "0.01")
@@ -184,6 +188,7 @@ def test_an_interrupt_ends_the_command_and_not_the_daemon(
     assert workspace.warm("analyze", "broken.py") == workspace.cold("analyze", "broken.py")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the state of a process")
 def test_a_stopped_daemon_is_a_message(workspace: Workspace) -> None:
     cold = workspace.cold("analyze", "broken.py")

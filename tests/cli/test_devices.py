@@ -112,6 +112,7 @@ def test_the_example_in_the_documentation_is_a_device(tmp_path: Path) -> None:
         load(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [60, 80, 100, 120, 160])
 def test_ids_and_numbers_are_whole_in_a_narrow_terminal(columns: int) -> None:
     page = shown([sys.executable, "-m", "tirlens", "devices"], columns, {"NO_COLOR": "1"})
@@ -124,6 +125,7 @@ def test_ids_and_numbers_are_whole_in_a_narrow_terminal(columns: int) -> None:
         assert labels.rate(load(name).dram.bytes_per_s, "B") in row
 
 
+@pytest.mark.slow
 def test_no_color_holds_on_a_terminal() -> None:
     command = [sys.executable, "-m", "tirlens", "devices", "h100-sxm"]
     assert "\x1b[" in shown(command, 100, {"NO_COLOR": ""})

@@ -86,6 +86,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 def test_a_file_of_the_user_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_file_of_the_user_is_refused(
     assert _content(folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "tirlens-captured.json"])
 def test_capture_refuses_before_the_program_runs(name: str, folder: Path) -> None:
     before = _content(folder)
@@ -109,6 +111,7 @@ def test_capture_refuses_before_the_program_runs(name: str, folder: Path) -> Non
     assert _content(folder) == before
 
 
+@pytest.mark.slow
 def test_two_results_need_two_files(folder: Path) -> None:
     done = run(folder, "report", "k.py", "--output", "new", "--html", "./new")
     assert done.returncode == 2
@@ -116,6 +119,7 @@ def test_two_results_need_two_files(folder: Path) -> None:
     assert not (folder / "new").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_an_earlier_result_is_replaced(form: str, folder: Path) -> None:
     path = folder / "out"
@@ -132,6 +136,7 @@ def test_an_earlier_result_is_replaced(form: str, folder: Path) -> None:
     assert run(folder, "devices", "--format", form, "--output", "out").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_link_keeps_its_place(folder: Path) -> None:
     (folder / "results").mkdir()
     (folder / "out.json").symlink_to("results/out.json")
@@ -143,6 +148,7 @@ def test_a_link_keeps_its_place(folder: Path) -> None:
     assert [path.name for path in (folder / "results").iterdir()] == ["out.json"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="devices")
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/null", "pipe"])
 def test_a_stream_is_written_to(name: str, folder: Path) -> None:
@@ -211,6 +217,7 @@ assert set(os.listdir(".")) == files | {"fill"}
 """
 
 
+@pytest.mark.slow
 @namespaces.needed
 def test_on_a_full_disk_the_old_file_stays(tmp_path: Path) -> None:
     done = namespaces.run_with_tmpfs("/full", "1m", [sys.executable, "-c", FULL], tmp_path)

@@ -148,6 +148,7 @@ def test_standard_output_that_takes_nothing_is_told_in_a_line(where: str) -> Non
     assert (ended.returncode, ended.stderr) == said[where]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
 def test_the_exit_status_does_not_depend_on_who_reads(tmp_path: Path) -> None:
     read, write = os.pipe()
@@ -204,6 +205,7 @@ def _doctor(*before: str) -> tuple[dict[str, bool], str]:
     return {item["id"]: item["present"] for item in json.loads(said[0])["protections"]}, said[1]
 
 
+@pytest.mark.slow
 def test_doctor_says_what_protects_the_machine() -> None:
     present, table = _doctor()
     assert present.keys() == PROTECTIONS
@@ -213,6 +215,7 @@ def test_doctor_says_what_protects_the_machine() -> None:
     assert table.count("no   ") == len(present) - sum(present.values())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="system calls are refused on Linux")
 def test_doctor_says_what_a_container_does_not_have() -> None:
     script = Path(__file__).parents[1] / "support" / "without_namespaces.py"

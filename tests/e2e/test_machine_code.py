@@ -119,6 +119,7 @@ def _wheels(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a script is no program there")
 def test_tools_are_installed_when_asked_for(tmp_path: Path) -> None:
     wheels = _wheels(tmp_path / "wheels")
@@ -136,6 +137,7 @@ def test_tools_are_installed_when_asked_for(tmp_path: Path) -> None:
         assert any("Installing" in given["value"]["message"] for given in reports)
 
 
+@pytest.mark.slow
 def test_nothing_is_installed_without_trust(tmp_path: Path) -> None:
     with Client(environment=environment(tmp_path)) as client:
         client.initialize(trusted=False)
@@ -144,6 +146,7 @@ def test_nothing_is_installed_without_trust(tmp_path: Path) -> None:
         assert not (tmp_path / "cache/tirlens/toolchain").exists()
 
 
+@pytest.mark.slow
 def test_an_installation_is_cancelled(tmp_path: Path) -> None:
     """pip waits for an index that says nothing."""
     with socket.socket() as index:

@@ -53,6 +53,7 @@ def test_a_listing_is_read_without_what_ordinary_values_do_not_reach() -> None:
     assert histogram(code.loop) == "BRA:2 FFMA:1 LDG.128:1"
 
 
+@pytest.mark.slow
 def test_the_model_counts_as_the_compiler_does() -> None:
     found = summary(one for kernel in kernels() if (one := compared(kernel)) is not None)
     assert found["kernels"] >= 150 and found["kernels with instructions"] >= 120

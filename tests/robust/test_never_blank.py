@@ -6,6 +6,8 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from support.robust import amount
 from tirlens.ide.document_text import split_lines
 from tirlens.model.report import BreakdownEntry, KernelReport, ReadWrite
@@ -109,6 +111,7 @@ def _edit(source: random.Random, reference: Reference, step: int) -> None:
         lines.append((None, ""))
 
 
+@pytest.mark.slow
 def test_07_hints_follow_random_edits_as_the_reference_says() -> None:
     text = _text()
     reading = _reading(text)
@@ -158,6 +161,7 @@ def test_07_hints_follow_random_edits_as_the_reference_says() -> None:
         assert "stale: save to refresh" not in titles
 
 
+@pytest.mark.slow
 def test_07_views_answer_any_text_at_all() -> None:
     """Characters instead of lines: whatever is typed, there is an answer and no exception."""
     text = _text()

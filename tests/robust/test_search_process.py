@@ -99,6 +99,7 @@ def _pid(client: SearchClient) -> int:
     return child.pid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_caller_costs_its_own_call_only(
     name: str, client: SearchClient, tmp_path: Path
@@ -131,6 +132,7 @@ def test_names_that_are_no_utf8(client: SearchClient, tmp_path: Path) -> None:
     assert _calls(client, folder) == ["fac(n=48)"]
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_replaced(client: SearchClient, tmp_path: Path) -> None:
     (tmp_path / "kernl.py").write_text(KERNEL)
     (tmp_path / "caller.py").write_text(GOOD)
@@ -142,6 +144,7 @@ def test_a_process_that_is_killed_is_replaced(client: SearchClient, tmp_path: Pa
     assert _pid(client) != first
 
 
+@pytest.mark.slow
 def test_a_process_that_does_not_go_on_is_ended(tmp_path: Path) -> None:
     """Here it is stopped, as one that waits for a file system for ever."""
     client = SearchClient(silence_limit_s=8.0)
@@ -203,6 +206,7 @@ def test_many_threads_share_one_process(client: SearchClient, tmp_path: Path) ->
     assert _pid(client)
 
 
+@pytest.mark.slow
 def test_the_memory_of_the_process_that_asks_is_not_its_own(
     client: SearchClient, tmp_path: Path
 ) -> None:

@@ -41,6 +41,7 @@ def ask(folder: Path, requests: bytes, *options: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in found.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_each_line_has_an_answer_in_order(tmp_path: Path) -> None:
     answers = ask(tmp_path, b"\n".join(line for line, _ in LINES) + b"\n\n")
     assert len(answers) == len(LINES)

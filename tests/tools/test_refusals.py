@@ -227,6 +227,7 @@ def test_without_a_folder_nothing_is_read(folder: Path) -> None:
     assert "--allow FOLDER" in error.message
 
 
+@pytest.mark.slow
 def test_thousands_of_requests_are_each_answered(folder: Path) -> None:
     bench = Workbench(AllowedFolders([folder]))
 

@@ -320,6 +320,7 @@ def test_a_compressed_trace_that_is_cut_off(tmp_path: Path) -> None:
     assert "cut off or damaged" in problems(records)[-1]
 
 
+@pytest.mark.slow
 def test_a_file_that_expands_without_bound_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "trace.json.gz"
     with gzip.open(path, "wb") as file:

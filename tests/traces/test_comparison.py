@@ -162,6 +162,7 @@ def test_dram_bytes_are_those_of_an_execution() -> None:
     assert change.dram_growth == pytest.approx(3.0)
 
 
+@pytest.mark.slow
 def test_a_long_trace_by_name_is_quick_and_by_place_refused() -> None:
     generator = random.Random(3)
     names = [f"kernel_{generator.randrange(300)}" for _ in range(20_000)]
@@ -173,6 +174,7 @@ def test_a_long_trace_by_name_is_quick_and_by_place_refused() -> None:
         compare([run(names, True)], [run(names, True)])
 
 
+@pytest.mark.slow
 def test_many_equal_operations_are_aligned_in_time() -> None:
     layer = ["norm", "matmul", "softmax", "matmul", "add"] * 40
     begin = time.process_time()

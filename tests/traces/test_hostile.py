@@ -132,6 +132,7 @@ def test_values_that_are_none(sample: Path, data: st.DataObject, tmp_path: Path)
     records_of(path)
 
 
+@pytest.mark.slow
 @IN_EACH_TABLE
 def test_each_cell_in_turn(sample: Path, tmp_path: Path) -> None:
     """A hostile cell costs its row at most, and the row is named."""
@@ -329,6 +330,7 @@ def test_memory_and_time_are_bounded(
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", TABLES[:1] + TEXTS[-1:], ids=lambda path: path.name)
 def test_names_are_escaped_where_they_are_written(sample: Path, tmp_path: Path) -> None:
     event = {"ph": "X", "cat": "kernel", "name": "=1+1\x1b[31m\u202e<b>", "ts": 1, "dur": 1}

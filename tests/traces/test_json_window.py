@@ -31,6 +31,7 @@ def elements(text: str) -> list[Any]:
     return list(JsonWindow(io.BytesIO(text.encode())).elements())
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(VALUES), st.sampled_from([None, 1]))
 def test_elements_are_those_of_the_whole_text(values: list[Any], indent: int | None) -> None:

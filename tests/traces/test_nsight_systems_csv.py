@@ -259,6 +259,7 @@ def test_a_quote_that_does_not_end_is_a_problem(read) -> None:
     assert len(only(Operation, records)) > 3000
 
 
+@pytest.mark.slow
 def test_a_line_of_a_gigabyte_is_read_in_parts(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     with path.open("w") as file:

@@ -75,6 +75,7 @@ def bundled(facts: KernelFacts, keeps_names: bool = False, **fields: Any) -> Bun
     return found
 
 
+@pytest.mark.slow
 def test_the_report_is_the_same() -> None:
     kernels = stored_facts()
     assert len(kernels) > 50

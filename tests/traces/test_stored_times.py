@@ -58,6 +58,7 @@ ENTRIES = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(ENTRIES, max_size=8))
 def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, entries: list) -> None:
     path = tmp_path_factory.mktemp("stored") / "tirlens-measured.toml"

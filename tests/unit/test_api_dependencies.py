@@ -5,10 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 # What the server and the command line are installed with.
 PACKAGES = ("pygls", "lsprotocol", "platformdirs", "rich", "shtab", "yaml", "numpy")
 
 
+@pytest.mark.slow
 def test_the_api_imports_no_other_package() -> None:
     blocked = f"import sys; sys.modules.update(dict.fromkeys({PACKAGES}))"
     done = subprocess.run(

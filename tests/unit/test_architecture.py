@@ -23,6 +23,7 @@ def test_every_package_is_on_the_map(package: str) -> None:
     assert [path.parent.name for path in folders if f"{path.parent.name}/" not in MAP] == []
 
 
+@pytest.mark.slow
 def test_every_package_and_module_says_what_it_is_for() -> None:
     modules: list[Path] = []
     for package in MODULE_LIST["packages"]():

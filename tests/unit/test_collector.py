@@ -28,6 +28,7 @@ def test_thresholds_hold_for_a_while_only() -> None:
     assert gc.get_threshold() == before
 
 
+@pytest.mark.slow
 def test_objects_that_refer_to_each_other_are_freed_though_others_are_exempt() -> None:
     before = gc.get_freeze_count()
     try:

@@ -118,6 +118,7 @@ def test_values_of_another_version_are_tolerated(params: dict[str, Any]) -> None
     _initialize(params)
 
 
+@pytest.mark.slow
 @examples(30)
 @given(_objects(types.InitializeParams))
 def test_whatever_the_meta_model_allows_and_more(params: dict[str, Any]) -> None:

@@ -84,6 +84,7 @@ def test_what_is_printed_where_there_is_none(
     assert all("tirlens toolchain install" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_a_failed_installation_leaves_what_is_there(
     tmp_path: Path,
     environ: dict[str, str],

@@ -108,6 +108,7 @@ def same(one: Result, other: Result) -> bool:
     return plain[0] == plain[1]
 
 
+@pytest.mark.slow
 def test_imports_are_executed_once_for_many_versions(package: Package) -> None:
     for _ in range(4):
         assert package.size() == 64
@@ -205,6 +206,7 @@ def announce(pid):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statement", STRAYS.values(), ids=STRAYS)
 def test_what_analysed_code_leaves_or_says_ends_with_its_analysis(
     package: Package, statement: str

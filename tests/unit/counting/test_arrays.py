@@ -163,6 +163,7 @@ for facts in json.load(sys.stdin):
 """
 
 
+@pytest.mark.slow
 def test_the_model_gives_the_same_reports_without_numpy() -> None:
     from tirlens import hardware
 
@@ -201,6 +202,7 @@ for package in ("session", "lsp", "pipeline", "model", "advice", "ide", "measure
 """
 
 
+@pytest.mark.slow
 def test_the_server_is_imported_without_numpy() -> None:
     command = [sys.executable, "-c", _IMPORTS_WITHOUT_NUMPY, str(ROOT / "server")]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -121,6 +121,7 @@ def test_small_parts_of_a_bar_are_one_and_nothing_is_no_bar() -> None:
     assert stack_data(Stack("by memory", [StackPart("a", 0.0, "other")])) is None
 
 
+@pytest.mark.slow
 def test_a_long_trace_is_merged_and_says_so() -> None:
     """100,000 short operations and some long ones, which keep their own segments."""
     operations = [
