@@ -213,7 +213,7 @@ def _call_arguments(machine: Machine, positional: list[Value], named: dict[str, 
 
 
 def _first_configuration(value: Function | Partial, given: list[Value]) -> dict[str, Value]:
-    """The first item of a list of arguments by name that `value` takes; nothing if none is given."""
+    """The first of a list of arguments by name that `value` takes; none if there is no list."""
     function: Value = value
     while isinstance(function, Partial):
         function = function.function
