@@ -15,6 +15,7 @@ from tirlens.hardware import catalogue, load
 from tirlens.model import analyze
 from tirlens.model.details import BlockTimeline, KernelDetails, Lane, ceilings, kernel_details
 from tirlens.model.details.shared_layouts import swizzle
+from tirlens_worker.facts import Access, Arith, Buffer, Loop, Store
 
 H100 = load("h100-sxm")
 
@@ -48,6 +49,46 @@ def test_the_lanes_of_a_pipeline(stages: int) -> None:
     assert again.start_s >= first.start_s
     # A product waits for both tiles of its iteration.
     assert max(one.complete_s or 0 for one in copies if one.iteration == 0) <= first.start_s + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("iterations", "displayed", "left_out"),
+    [(7, (0, 1, 2, 3, 4, 5, 6), 0), (8, (0, 1, 2, 3, 4, 7), 2), (64, (0, 1, 2, 3, 4, 63), 58)],
+)
+def test_iterations_that_fill_three_buffers_and_the_last_are_displayed(
+    iterations: int, displayed: tuple[int, ...], left_out: int
+) -> None:
+    """Two more than there are buffers, and the last one; up to two more are displayed, too."""
+    found = kernel_details(kernels.gemm(k=64 * iterations, stages=3), H100).timeline
+    assert found is not None
+    *copies, _ = lane(found, "copies").segments  # the last one is that of the result
+    products = lane(found, "tensor").segments
+    assert [one.iteration for one in copies[::2]] == list(displayed)
+    assert len(products) == len(displayed)
+    assert [gap.iterations for gap in found.gaps] == [left_out] * (left_out > 0)
+    # Tiles of A and B have one size, and their copies are complete after the same latency.
+    length_s = copies[0].end_s - copies[0].start_s
+    assert all(one.end_s - one.start_s == pytest.approx(length_s) for one in copies)
+    latencies_s = {round((one.complete_s or 0) - one.end_s, 12) for one in copies}
+    assert len(latencies_s) == 1 and latencies_s.pop() > 0
+
+
+@pytest.mark.parametrize(("trip_count", "displayed"), [(1, 1), (4, 4), (5, 3), (10, 3)])
+def test_two_iterations_of_a_longer_loop_and_the_last_are_displayed(
+    trip_count: int, displayed: int
+) -> None:
+    buffers = (Buffer("A", "A", "float32", (128,), "global", is_parameter=True),)
+    access = Access("A", "write", ("tx",))
+    store = Store("", (Arith("exp", "float32", 99),), (access,))
+    loop = Loop("serial", "k", 0, trip_count, (store,))
+    found = kernel_details(kernels.launched((loop,), buffers), H100).timeline
+    assert found is not None
+    assert found.displayed_s == pytest.approx(found.block_s * displayed / trip_count)
+    hidden = trip_count - displayed
+    assert [gap.iterations for gap in found.gaps] == [hidden] * (hidden > 0)
+    assert sum(gap.seconds for gap in found.gaps) == pytest.approx(
+        found.block_s * hidden / trip_count
+    )
 
 
 def test_more_stages_wait_less() -> None:
