@@ -60,7 +60,8 @@ def sampled(files: list[Path], count: int, seed: int) -> Iterator[tuple[Path, st
     """Mutants as file, operator and text: a file by its length, then an operator, then a place.
 
     What changes no function (a default, a constant of the module) is left out, and so is whether
-    `zip` checks that its arguments are of one length, which they are.
+    `zip` checks that its arguments are of one length, which they are.  So is what joins two lines,
+    as the operators do where a line begins with a number: every function below has another line.
     """
     chosen = random.Random(seed)
     lengths = [len(path.read_text().splitlines()) for path in files]
@@ -78,6 +79,7 @@ def sampled(files: list[Path], count: int, seed: int) -> Iterator[tuple[Path, st
             after
             and (file, after) not in seen
             and _without_checks(after) != _without_checks(before)
+            and after.count("\n") == before.count("\n")
         )
         if is_new and changed_functions(file, before, after):
             seen.add((file, after))

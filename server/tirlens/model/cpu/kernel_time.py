@@ -170,7 +170,7 @@ def _traffic(transfers: TransferTime, cores: float) -> Traffic:
 
 def parallel_iterations(nest: Nest) -> int:
     """Iterations of a nest's parallel loop; 1 without one."""
-    return max((loop.extent or 1 for loop in nest.loops if loop.kind == "parallel"), default=1)
+    return max((loop.trip_count for loop in nest.loops if loop.kind == "parallel"), default=1)
 
 
 def busiest_share(nest: Nest, device: Device) -> float:
@@ -185,10 +185,10 @@ def parallel_entries(nests: Iterable[Nest]) -> int:
     entries: dict[tuple[EnclosingLoop, ...], int] = {}
     for nest in nests:
         for depth, loop in enumerate(nest.loops):
-            if loop.kind == "parallel" and (loop.extent or 1) > 1:
+            if loop.kind == "parallel" and loop.trip_count > 1:
                 outer_loops = nest.loops[:depth]
                 entries[nest.loops[: depth + 1]] = math.prod(
-                    outer.extent or 1 for outer in outer_loops
+                    outer.trip_count for outer in outer_loops
                 )
                 break
     return sum(entries.values())

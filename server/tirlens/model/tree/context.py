@@ -87,6 +87,11 @@ class EnclosingLoop:
     extent: int | None
     tag: str | None = None
 
+    @property
+    def trip_count(self) -> int:
+        """The largest trip count; 1 where it is not known."""
+        return self.extent or 1
+
 
 @dataclass(frozen=True)
 class LoopContext:
@@ -162,24 +167,24 @@ class LoopContext:
     @cached_property
     def extents(self) -> Mapping[str, int]:
         """The extents of the loops, unknown ones counted 1."""
-        return {loop.var: loop.extent or 1 for loop in self.loops}
+        return {loop.var: loop.trip_count for loop in self.loops}
 
     @cached_property
     def unrolled_iterations(self) -> int:
         """The product of the trip counts of the enclosing unrolled loops."""
-        return math.prod(loop.extent or 1 for loop in self.loops if loop.kind == "unroll")
+        return math.prod(loop.trip_count for loop in self.loops if loop.kind == "unroll")
 
     @cached_property
     def sequential_trip_counts(self) -> Mapping[str, int]:
         """The trip counts of the enclosing sequential loops, unrolled ones included."""
         concurrent = GRID_KINDS | CONCURRENT_KINDS
-        return {loop.var: loop.extent or 1 for loop in self.loops if loop.kind not in concurrent}
+        return {loop.var: loop.trip_count for loop in self.loops if loop.kind not in concurrent}
 
     @cached_property
     def sequential_iterations(self) -> int:
         """The product of the trip counts of the enclosing loops that are sequential in code."""
         concurrent = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
-        return math.prod(loop.extent or 1 for loop in self.loops if loop.kind not in concurrent)
+        return math.prod(loop.trip_count for loop in self.loops if loop.kind not in concurrent)
 
     @cached_property
     def condition_data_loads(self) -> tuple[tuple[Any, ...], ...]:

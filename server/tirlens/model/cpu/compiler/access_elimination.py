@@ -40,7 +40,7 @@ def remaining_accesses(
     is_write = address.mode != "read"
     # The lanes of an explicit vector are one access already.
     copies = math.prod(
-        loop.extent or 1
+        loop.trip_count
         for loop in statement.inner_loops
         if loop not in statement.vector_loops and loop.var not in address.variables
     )
@@ -163,7 +163,7 @@ def is_spilled(statement: NestStatement, nest: Nest, width: VectorWidth, device:
         if nest.loop.var in write.variables:
             continue
         sums = math.prod(
-            loop.extent or 1
+            loop.trip_count
             for loop in statement.inner_loops
             if loop.var in write.variables and loop.var != statement.lane_variable
         )

@@ -55,7 +55,7 @@ class Nest:
     @property
     def trip_count(self) -> int:
         """Iterations of the innermost loop each time it is entered; 1 for straight-line code."""
-        return (self.loop.extent or 1) if self.loop else 1
+        return self.loop.trip_count if self.loop else 1
 
     @cached_property
     def is_contiguous(self) -> bool:
@@ -240,6 +240,6 @@ def compact_elements(
             indices = (leaf.context.resolve(index) for index in entry.access.indices)
             names = frozenset[str]().union(*map(free_variables, indices))
             inside = leaf.context.loops[len(allocation[name]) :]
-            elements = math.prod(loop.extent or 1 for loop in inside if loop.var in names)
+            elements = math.prod(loop.trip_count for loop in inside if loop.var in names)
             most[name] = max(most.get(name, 1), elements)
     return most

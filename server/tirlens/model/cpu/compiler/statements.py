@@ -195,7 +195,7 @@ class NestStatement:
     @cached_property
     def lanes(self) -> int:
         """Elements of the explicit vector; 1 without one."""
-        return math.prod(loop.extent or 1 for loop in self.vector_loops)
+        return math.prod(loop.trip_count for loop in self.vector_loops)
 
     @cached_property
     def lane_variable(self) -> str | None:
@@ -223,13 +223,13 @@ class NestStatement:
         """Executions in a loop; a vectorized loop also issues those that a condition masks."""
         if loop is None or not is_vectorized or not self.is_predicated_by(loop.var):
             return self.executions
-        every = math.prod(outer.extent or 1 for outer in self.node.context.loops)
+        every = math.prod(outer.trip_count for outer in self.node.context.loops)
         return max(self.executions, every)
 
     @property
     def executions_per_iteration(self) -> int:
         """Executions of the statement in one iteration of its nest's loop."""
-        return math.prod(loop.extent or 1 for loop in self.inner_loops)
+        return math.prod(loop.trip_count for loop in self.inner_loops)
 
     @cached_property
     def element_bits(self) -> int:

@@ -153,7 +153,7 @@ def _is_explicit_vector(node: LoopCost) -> bool:
 def _shared_copies(address: Address, statement: NestStatement) -> int:
     """Copies of a statement that TVM unrolls and that share one load."""
     loops = (loop for loop in statement.inner_loops if loop.kind == "unroll")
-    invariant = [loop.extent or 1 for loop in loops if loop.var not in address.variables]
+    invariant = [loop.trip_count for loop in loops if loop.var not in address.variables]
     return math.prod(invariant) if address.mode == "read" else 1
 
 

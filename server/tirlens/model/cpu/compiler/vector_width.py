@@ -96,7 +96,7 @@ def _contiguous_constants(statement: NestStatement) -> int:
     is_contiguous = all(
         statement.stride_bytes(write, last.var) == write.access_bytes for write in statement.writes
     )
-    return (last.extent or 1) if is_contiguous else 1
+    return last.trip_count if is_contiguous else 1
 
 
 def loop_vector_width(elements: float, trip_count: int, is_contiguous: bool) -> VectorWidth:
@@ -184,7 +184,7 @@ def scalarized_elements(
     if not any(nest.loop.var not in write.variables for write in carried):
         return 0.0
     copies = math.prod(
-        loop.extent or 1
+        loop.trip_count
         for loop in statement.inner_loops
         if not any(loop.var in write.variables for write in carried)
     )

@@ -61,7 +61,7 @@ def is_vectorizable(
         return False
     if any(passes_value_through_memory(loop, s, statements) for s in statements):
         return False
-    if (loop.extent or 1) < MIN_CHECKED_TRIP_COUNT and needs_overlap_checks(statements):
+    if loop.trip_count < MIN_CHECKED_TRIP_COUNT and needs_overlap_checks(statements):
         return False
     if any(may_overlap(loop, s, statements) or is_conditional_sum(loop, s) for s in statements):
         return False
@@ -90,7 +90,7 @@ def has_recurrence(loop: EnclosingLoop, statement: NestStatement) -> bool:
                 continue
             if stride == 0 and statement.is_floating_point:
                 return True
-            if stride and dependence_distance(write, read, stride, loop.extent or 1):
+            if stride and dependence_distance(write, read, stride, loop.trip_count):
                 return True
     return False
 
@@ -123,7 +123,7 @@ def updates_several_sums(loop: EnclosingLoop, statement: NestStatement) -> bool:
     return any(
         statement.stride_bytes(write, loop.var) == 0
         and statement.reads_back(write)
-        and any(x.var in write.variables and (x.extent or 1) > 1 for x in statement.inner_loops)
+        and any(x.var in write.variables and x.trip_count > 1 for x in statement.inner_loops)
         for write in statement.writes
     )
 
@@ -197,7 +197,7 @@ def _may_interleave(
         difference = other_terms.get(digit, 0) - write_terms.get(digit, 0)
         offset = ("+", offset, ("*", digit, difference))
     low, high = bounds(offset, ranges)
-    last = (loop.extent or 1) - 1
+    last = loop.trip_count - 1
     other_reach = abs(other_stride or 0) * last + other.access_bytes
     write_reach = abs(write_stride or 0) * last + write.access_bytes
     if write_stride == other_stride:
@@ -254,7 +254,7 @@ def group_fill(address: Address, step: int, statements: Sequence[NestStatement])
     """
     elements: set[int] = set()
     for statement in statements:
-        extents = {loop.var: loop.extent or 1 for loop in statement.inner_loops}
+        extents = {loop.var: loop.trip_count for loop in statement.inner_loops}
         for other in statement.addresses:
             if (other.buffer, other.mode) != (address.buffer, address.mode):
                 continue

@@ -168,7 +168,7 @@ def _sharing_executions(arith: Arith, statement: NestStatement, nest: Nest) -> f
     loops = [*([nest.loop] if nest.loop else ()), *unrolled]
     return float(
         math.prod(
-            loop.extent or 1 for loop in loops if _is_hoisted(arith.over, loop, statement, nest)
+            loop.trip_count for loop in loops if _is_hoisted(arith.over, loop, statement, nest)
         )
     )
 

@@ -234,7 +234,7 @@ def _dependent_entries(nest: Nest) -> int:
     for loop in reversed(nest.outer_loops):
         if any(loop.var in write.variables for write in sums):
             break
-        entries *= loop.extent or 1
+        entries *= loop.trip_count
     return entries if sums else 1
 
 

@@ -140,7 +140,7 @@ def forward_clk(statement: NestStatement, nest: Nest, device: Device) -> float:
 def copies_per_element(statement: NestStatement, write: Address) -> int:
     """Unrolled copies of a statement that write one element."""
     return math.prod(
-        loop.extent or 1 for loop in statement.inner_loops if loop.var not in write.variables
+        loop.trip_count for loop in statement.inner_loops if loop.var not in write.variables
     )
 
 

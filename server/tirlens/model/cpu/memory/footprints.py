@@ -235,7 +235,7 @@ def _stream(
 ) -> Stream:
     loops = statement.node.context.loops
     extents = {
-        loop.var: -(-(loop.extent or 1) // cores) if loop.kind == "parallel" else loop.extent or 1
+        loop.var: -(-loop.trip_count // cores) if loop.kind == "parallel" else loop.trip_count
         for loop in loops
     }
     lane = nest.loop.var if nest.is_vectorized and nest.loop else statement.lane_variable

@@ -258,5 +258,5 @@ def row_of(stream: Stream, nest: Nest, footprints: Footprints) -> Row:
         depth -= 1
         pattern = footprints.pattern(stream, depth)
     rows = math.prod(count for _, count in pattern.copies)
-    executions = math.prod(loop.extent or 1 for loop in stream.loops[depth:])
+    executions = math.prod(loop.trip_count for loop in stream.loops[depth:])
     return Row(pattern, executions / max(rows, 1))

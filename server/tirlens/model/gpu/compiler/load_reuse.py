@@ -108,12 +108,12 @@ def reads_per_load(
     # Lanes with elements of their own are one instruction already.
     loops = [loop for loop in loops if loop.kind == "unroll" or loop.var not in names]
     varying = [loop for loop in loops if loop.var in names]
-    same = math.prod(loop.extent or 1 for loop in loops if loop.var not in names)
+    same = math.prod(loop.trip_count for loop in loops if loop.var not in names)
     try:
         distinct = _count_distinct(indices, buffer, context, varying)
     except (UnknownValueError, TypeError, ValueError, ZeroDivisionError, OverflowError):
         return float(same)
-    iterations = math.prod(loop.extent or 1 for loop in varying)
+    iterations = math.prod(loop.trip_count for loop in varying)
     return same * iterations * len(indices) / max(distinct, 1)
 
 
@@ -139,7 +139,7 @@ def _count_distinct(
 ) -> int:
     """The number of distinct elements of these accesses in one thread over the loops."""
     first: Mapping[str, Any] = context.first_values
-    iterations = (first[loop.var] + np.arange(loop.extent or 1) for loop in loops)
+    iterations = (first[loop.var] + np.arange(loop.trip_count) for loop in loops)
     axes = np.meshgrid(*iterations, indexing="ij")
     env = {**first, **{loop.var: axis for loop, axis in zip(loops, axes, strict=True)}}
     offsets: list[Any] = []

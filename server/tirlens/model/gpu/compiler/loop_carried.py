@@ -46,7 +46,7 @@ def find_carried_dependence(cost: Leaf, blocks: int) -> CarriedDependence | None
 def sequential_executions(cost: Leaf, blocks: int) -> float:
     """Sequential executions of a statement in one thread, for each element of a tile loop."""
     threads = cost.threads if cost.source.per == "thread" else 1
-    tiles = (loop.extent or 1 for loop in cost.context.loops if loop.kind in TILE_LOOP_KINDS)
+    tiles = (loop.trip_count for loop in cost.context.loops if loop.kind in TILE_LOOP_KINDS)
     return (cost.count.executions or 0) / (blocks * threads * math.prod(tiles))
 
 
@@ -60,7 +60,7 @@ def _independent_chains(read: Access, written: Access, context: LoopContext) -> 
             continue
         if _reads_previous_iteration(read, written, loop, context):
             return chains
-        chains *= loop.extent or 1
+        chains *= loop.trip_count
     return None
 
 

@@ -32,7 +32,7 @@ def issued_share(
     tile = [loop for loop in context.loops if loop.kind in ("parallel", "vectorized")]
     over = frozenset(arith.over)
     if any(loop.kind == "parallel" for loop in tile):
-        extents = tuple(loop.extent or 1 for loop in tile)
+        extents = tuple(loop.trip_count for loop in tile)
         varies = tuple(loop.var in over for loop in tile)
         if all(varies):
             return 1.0
@@ -52,7 +52,7 @@ def _invariant_iterations(context: LoopContext, over: frozenset[str]) -> Iterato
             # Hoisting further out would keep one value for each iteration in registers.
             out = False
         elif out or loop.kind in STRAIGHT_LOOP_KINDS:
-            yield loop.extent or 1
+            yield loop.trip_count
 
 
 def address_share(names: frozenset[str], context: LoopContext, vector: int, threads: int) -> float:
@@ -61,7 +61,7 @@ def address_share(names: frozenset[str], context: LoopContext, vector: int, thre
     varies = tuple(loop.var in names for loop in tile)
     if not tile or all(varies):
         return 1.0
-    extents = tuple(loop.extent or 1 for loop in tile)
+    extents = tuple(loop.trip_count for loop in tile)
     return distinct_vector_share(extents, varies, max(threads, 1), vector)
 
 

@@ -114,7 +114,7 @@ def _tile(leaf: Leaf, mapped: Mapped) -> Tile:
     loops = [loop for loop in leaf.context.loops if loop.kind in ("parallel", "vectorized")]
     return Tile(
         tuple(loop.var for loop in loops),
-        tuple(loop.extent or 1 for loop in loops),
+        tuple(loop.trip_count for loop in loops),
         max(leaf.threads, 1),
         mapped.mappings[leaf].vector,
         has_matrix_layout(leaf, mapped.accumulators),
@@ -141,7 +141,7 @@ def join_shared_accesses(
     most = min(MAX_JOINED_ELEMENTS, int(MAX_JOINED_BYTES / dtype_bytes(buffer.dtype)))
     chosen = frozenset[str]().union(*map(free_variables, context.conditions))
     for loop in _unrolled_loops(context):
-        number = loop.extent or 1
+        number = loop.trip_count
         while number % most:
             most //= 2
         if most > 1 and loop.var not in chosen:
@@ -174,7 +174,7 @@ def _aligned_vector(
         return 1
     steps: list[npt.NDArray[np.int64]] = []
     for other in context.loops:
-        if other.kind in ("grid", "cluster", "block") or (other.extent or 1) == 1:
+        if other.kind in ("grid", "cluster", "block") or other.trip_count == 1:
             continue
         moved = element_offsets(access, buffer, context, {**env, other.var: env[other.var] + 1})
         if moved is None:

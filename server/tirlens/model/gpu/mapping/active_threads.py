@@ -144,7 +144,7 @@ def _thread_axes(context: LoopContext) -> Axes:
     """The thread variables of a context, the fastest first."""
     loops = [loop for loop in context.loops if loop.kind == "block"]
     loops.sort(key=lambda loop: THREADS.index(loop.tag) if loop.tag in THREADS else len(THREADS))
-    return tuple((loop.var, 0, loop.extent or 1) for loop in loops)
+    return tuple((loop.var, 0, loop.trip_count) for loop in loops)
 
 
 def _all_lanes(threads: int, warp: int) -> float:

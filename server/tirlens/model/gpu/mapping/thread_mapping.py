@@ -210,7 +210,7 @@ def _map_to_block(
     threads = layout.threads
     parallel = [loop for loop in context.loops if loop.kind in ("parallel", "vectorized")]
     box = _operation_box(accesses, context)
-    extents = (*(loop.extent or 1 for loop in parallel), *box) or (1,)
+    extents = (*(loop.trip_count for loop in parallel), *box) or (1,)
     total = max(math.prod(extents), 1)
     vector = min(layout.max_vector, divisible_vector(total, extents[-1], threads))
     window = context.warp_size * MAX_INSTRUCTION_BYTES

@@ -156,7 +156,7 @@ def explicit_vectors(
     if planned:
         vector = plan_vector(statement, context, buffers, widest)
         return tuple(1 if _are_equal(offset, vector) else vector for offset in offsets)
-    return tuple(loop.extent or 1 if _are_contiguous(offset) else 1 for offset in offsets)
+    return tuple(loop.trip_count if _are_contiguous(offset) else 1 for offset in offsets)
 
 
 def plan_vector(
@@ -169,7 +169,7 @@ def plan_vector(
     loop = _vector_loop(context, planned=True)
     if loop is None:
         return 1
-    vector = math.gcd(loop.extent or 1, widest)
+    vector = math.gcd(loop.trip_count, widest)
     for access in statement.accesses:
         buffer = buffers[access.buffer]
         offset = _vector_offsets(access, buffers, context, loop)
@@ -198,7 +198,7 @@ def _vector_loop(context: LoopContext, planned: bool) -> EnclosingLoop | None:
     loop = next((one for one in context.loops if one.kind == "vectorized"), None)
     if loop is not None and planned:
         loop = context.loops[-1]
-    return loop if loop is not None and (loop.extent or 1) > 1 else None
+    return loop if loop is not None and loop.trip_count > 1 else None
 
 
 def _conditions(statement: Statement, context: LoopContext) -> Iterator[Expr]:
@@ -239,13 +239,13 @@ def _varies_by_lane(expr: Expr, loop: EnclosingLoop, context: LoopContext) -> bo
 def _lane_values(context: LoopContext, loop: EnclosingLoop) -> dict[str, Any]:
     """The values of variables: a row for each thread of a warp, a column for each lane."""
     rows = {name: np.asarray(value)[..., None] for name, value in context.first_warp_values.items()}
-    return {**rows, loop.var: np.arange(loop.extent or 1, dtype=np.int64)}
+    return {**rows, loop.var: np.arange(loop.trip_count, dtype=np.int64)}
 
 
 def _broadcast_lanes(values: Any, context: LoopContext, loop: EnclosingLoop) -> IntArray:
     """Values broadcast to a row for each thread of a warp and a column for each lane."""
     return np.broadcast_to(
-        np.asarray(values, dtype=np.int64), (context.first_warp_lanes, loop.extent or 1)
+        np.asarray(values, dtype=np.int64), (context.first_warp_lanes, loop.trip_count)
     )
 
 
@@ -268,7 +268,7 @@ def _loop_steps(
     """The distances of elements between iterations of the other enclosing loops."""
     first = _vector_offsets(access, buffers, context, loop)
     for other in context.loops:
-        if other != loop and (other.extent or 1) > 1:
+        if other != loop and other.trip_count > 1:
             low, high = context.ranges[other.var]
             ranges = {**context.ranges, other.var: (low + 1, high)}
             moved = _vector_offsets(access, buffers, replace(context, ranges=ranges), loop)

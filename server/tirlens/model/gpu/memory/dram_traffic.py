@@ -173,7 +173,7 @@ def _wave_ranges(entry: GlobalAccess, launch: LaunchShape) -> Mapping[str, Inter
     blocks = launch.wave_blocks
     grid = [loop for loop in entry.node.context.loops if loop.kind in GRID_KINDS]
     for loop in sorted(grid, key=lambda loop: AXES.get(loop.tag or "", 0)):
-        extent = max(loop.extent or 1, 1)
+        extent = loop.trip_count
         first = entry.launch_ranges.get(loop.var, (0, 0))[0]
         ranges[loop.var] = (first, first + min(extent, max(blocks, 1)) - 1)
         blocks //= extent

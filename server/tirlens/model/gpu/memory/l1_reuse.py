@@ -35,9 +35,9 @@ def new_sector_share(node: Leaf, vector: int) -> float:
     `vector` is the elements of one vector instruction of the statement.
     """
     loop = _innermost_sequential_loop(node.context)
-    if loop is None or (loop.extent or 1) <= 1:
+    if loop is None or loop.trip_count <= 1:
         return 1.0
-    iterations = min(loop.extent or 1, MAX_ITERATIONS)
+    iterations = min(loop.trip_count, MAX_ITERATIONS)
     env = {
         **_lane_values(node, vector),
         loop.var: node.context.first_values[loop.var] + np.arange(iterations),
@@ -88,7 +88,7 @@ def _lane_values(node: Leaf, vector: int) -> dict[str, Any]:
     if node.source.per == "thread" or not tiles:
         values = node.context.first_warp
         return found | {name: value[:, None] for name, value in values.items()}
-    extents = tuple(max(loop.extent or 1, 1) for loop in tiles)
+    extents = tuple(loop.trip_count for loop in tiles)
     flat = np.arange(node.context.warp_size) * vector % math.prod(extents)
     places = np.unravel_index(flat, extents)
     return found | {loop.var: context[:, None] for loop, context in zip(tiles, places, strict=True)}

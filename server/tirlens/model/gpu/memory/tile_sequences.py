@@ -184,7 +184,7 @@ def find_tile_sequence(
         ),
         None,
     )
-    blocks = math.prod(loop.extent or 1 for loop in context.loops if loop.kind in GRID_KINDS)
+    blocks = math.prod(loop.trip_count for loop in context.loops if loop.kind in GRID_KINDS)
     most = min(MAX_STEPS, MAX_TILES // max(blocks, 1))
     here: dict[str, Expr] = {
         **context.first_values,

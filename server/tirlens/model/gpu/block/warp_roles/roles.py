@@ -73,7 +73,7 @@ def _thread_axes(context: LoopContext) -> tuple[tuple[str, int], ...]:
     """The thread variables and their extents, the fastest one first."""
     loops = [loop for loop in context.loops if loop.kind == "block"]
     loops.sort(key=lambda loop: loop.tag or "")
-    return tuple((loop.var, loop.extent or 1) for loop in loops)
+    return tuple((loop.var, loop.trip_count) for loop in loops)
 
 
 @lru_cache(maxsize=512)
