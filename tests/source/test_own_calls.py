@@ -232,6 +232,36 @@ class TestLarge:
     ]
 
 
+OBJECT = """
+from dataclasses import dataclass
+import tilelang.language as T
+
+@dataclass
+class Copy:
+    n: int = {default}
+    block: int = 128
+
+    def default(self):
+        return self.build(threads=128)
+
+    def build(self, threads):
+        @T.prim_func
+        def main(A: T.Tensor((self.n,), "float32"), B: T.Tensor((self.n,), "float32")):
+            with T.Kernel(T.ceildiv(self.n, self.block), threads=threads) as bx:
+                B[bx] = A[bx]
+        return main
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "calls"), [("4096", ["Copy().build(threads=128)"]), ("None", [])]
+)
+def test_an_object_that_needs_arguments_is_not_made_without(default: str, calls: list[str]) -> None:
+    (kernel,) = source.read(OBJECT.format(default=default)).kernels
+    assert [one.expression for one in kernel.candidates] == calls
+    assert dict(kernel.hints) == ({} if calls else {"threads": ("128",)})
+
+
 @pytest.mark.parametrize("holder", ["SimpleNamespace(run=run, both=both)", '{"run": run}'])
 def test_a_function_that_returns_functions_which_call_kernels_is_no_factory(holder: str) -> None:
     """Its kernels are local to it; one that it returns itself is its own."""

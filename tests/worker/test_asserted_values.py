@@ -69,3 +69,21 @@ class Scheduler:
     assert facts.call == "Scheduler(N=4096, trans=True).build()"
     # Nothing says what N is.
     assert (facts.call_source, facts.assumed_arguments) == ("assumed", {"N": "4096"})
+
+
+def test_a_field_that_must_be_a_number_is_one(run_tilelang: Run) -> None:
+    method = KERNEL.replace("\n    ", "\n        ")
+    text = f"""
+from typing import Optional
+
+@dataclass
+class Scheduler:
+    N: Optional[int] = None
+    M: Optional[int] = None
+
+    def build(self):
+        N = self.N
+        assert isinstance(N, int), "not dynamic"
+{method}"""
+    facts = _only(run_tilelang(IMPORTS + text))
+    assert (facts.call, facts.call_source) == ("Scheduler(N=4096).build()", "assumed")

@@ -124,6 +124,13 @@ def test_a_size_is_that_of_the_file_or_of_the_name_or_none(
 def test_a_dimension_means_what_those_beside_it_make_of_it() -> None:
     assert [size(name, {}, "nchw") for name in "nchw"] == [8, 128, 64, 64]
     assert size("n", {}, "mnk") == 4096
+    assert size("m", {}, "m", "GemvScheduler.build") == 1
+
+
+def test_a_product_with_a_vector_has_one_row() -> None:
+    assert by_name("M", others=("M", "N", "K"), context="gemv_int4 kernels.py")[0] == "1"
+    # The rows of the matrix.
+    assert by_name("M", others=("M", "N"), context="gemv kernels.py")[0] == "4096"
 
 
 def test_every_value_is_an_expression() -> None:

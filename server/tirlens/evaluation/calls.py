@@ -43,7 +43,6 @@ from tirlens.evaluation.values import (
     Unknown,
     Value,
 )
-from tirlens.syntax_trees import parameters
 
 # Methods of a jitted function that take the kernel's own arguments.
 _SAME_ARGUMENTS = ("compile", "get_tir", "get_kernel_source", "__call__")
@@ -219,7 +218,8 @@ def _first_configuration(value: Function | Partial, given: list[Value]) -> dict[
         function = function.function
     if not isinstance(function, Function):
         return {}
-    names = {item.arg for item in parameters(function.node)}
+    arguments = function.node.args
+    names = {item.arg for item in (*arguments.args, *arguments.kwonlyargs)}
     for items in given:
         first = items[0] if isinstance(items, (list, tuple)) and items else None
         if isinstance(first, dict) and first and names.issuperset(first):

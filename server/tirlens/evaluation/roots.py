@@ -11,10 +11,12 @@ parameters.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Mapping
 
 from tirlens.evaluation.control_flow import LimitError
 from tirlens.evaluation.evaluator import Evaluator
+from tirlens.evaluation.library_functions import path_of
 from tirlens.evaluation.syntax import words_of
 from tirlens.evaluation.test_cases import Test, cases, run_case, tests
 from tirlens.evaluation.values import (
@@ -26,10 +28,16 @@ from tirlens.evaluation.values import (
     ModuleScope,
     Value,
 )
+from tirlens.syntax_trees import parameter_defaults, parameters
 
 # A program gets this part of the work that its module has left.
 _PROGRAMS_OF_A_LIMIT = 2
 _MAX_UNCALLED = 32
+# Bases of libraries whose objects are made without arguments.
+_PLAIN_BASES = frozenset(
+    ("builtins.object", "abc.ABC", "torch.nn.Module", "typing.Generic", "typing.Protocol",
+     "unittest.TestCase", "torch.autograd.Function")
+)  # fmt: skip
 
 
 def run_programs(evaluator: Evaluator, scope: ModuleScope, names: Mapping[str, int]) -> None:
@@ -148,4 +156,38 @@ def _call(evaluator: Evaluator, function: Function) -> None:
         return
     instance = evaluator.call(owner, UNKNOWN, {})
     given = instance if isinstance(instance, Instance) else Instance(owner)
+    if _needs_arguments(owner):
+        given.arguments = None
+        for name, value in given.attributes.items():
+            if value is None:
+                given.attributes[name] = UNKNOWN
     evaluator.call(function, [given], {})
+
+
+def _needs_arguments(owner: Class) -> bool:
+    """Whether an object of a class may need arguments.
+
+    A field or parameter has no default, or the default None, or the text does not have its base.
+    """
+    for item in owner.lineage():
+        initializer = item.names.get("__init__")
+        node = initializer.node if isinstance(initializer, Function) else None
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            defaults = parameter_defaults(node)
+            return any(_is_open(defaults.get(one.arg)) for one in parameters(node)[1:])
+        if any(path_of(base) not in _PLAIN_BASES for base in item.bases if not _is_own(base)):
+            return True
+    return any(
+        isinstance(node, ast.AnnAssign) and _is_open(node.value)
+        for item in owner.lineage()
+        if item.is_dataclass
+        for node in item.node.body
+    )
+
+
+def _is_own(base: Value) -> bool:
+    return isinstance(base, Class)
+
+
+def _is_open(default: ast.expr | None) -> bool:
+    return default is None or (isinstance(default, ast.Constant) and default.value is None)

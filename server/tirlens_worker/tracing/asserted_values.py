@@ -68,6 +68,21 @@ def required_of(function: ast.AST) -> FrozenSet[str]:
     )
 
 
+@once_for_each
+def integers_of(function: ast.AST) -> FrozenSet[str]:
+    """The names, and attributes of ``self``, that are asserted to be an `int`."""
+    return frozenset(
+        _name(test.args[0])
+        for node in nodes_of(function)
+        if isinstance(node, ast.Assert)
+        for test in conjuncts(node.test)
+        if isinstance(test, ast.Call)
+        and getattr(test.func, "id", "") == "isinstance"
+        and len(test.args) == 2
+        and getattr(test.args[1], "id", "") == "int"
+    ) - {""}
+
+
 def demanded_text(demands: List[Demand], default: Any) -> Optional[str]:
     """The value to take instead of `default`; None if that is accepted, or none is known."""
     try:

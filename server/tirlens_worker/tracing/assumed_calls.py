@@ -117,6 +117,7 @@ def instance(
         return NewObject("{}()".format(owner))
     path = document.definitions_along(owner, request.span.line)
     demands = asserted_values.demands_of(path[-1]) if path else {}
+    integers = asserted_values.integers_of(path[-1]) if path else ()
     names = [parameter.name for parameter in parameters]
     words: List[str] = []
     guesses: Dict[str, str] = {}
@@ -124,11 +125,13 @@ def instance(
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         name, default = parameter.name, parameter.default
-        if default is not parameter.empty:
+        is_open = default is None and name in integers
+        if default is not parameter.empty and not is_open:
             text = asserted_values.demanded_text(demands.get(name, []), default)
         else:
             demanded = [demand.text for demand in demands.get(name, [])]
             hint = None if parameter.annotation is parameter.empty else parameter.annotation
+            hint = int if is_open else hint
             assumed = assumed_values.Parameter(name, hint)
             found = (*demanded, *request.hints.get(name, ()))
             text = (found or assumed_values.plausible_values(assumed, names))[0]

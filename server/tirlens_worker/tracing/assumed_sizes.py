@@ -56,7 +56,7 @@ def assumed_sizes(
     if of_model is not None:
         fixed = {**fixed, **of_model.values}
     free = {
-        name: assumed_values.size(name, request.hints, variables)
+        name: assumed_values.size(name, request.hints, variables, request.name)
         or assumed_values.size(_core(name), request.hints)
         or _UNNAMED
         for name in missing

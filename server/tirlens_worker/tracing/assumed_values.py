@@ -49,6 +49,8 @@ class Parameter:
 SM_COUNT: Texts = ("sm_count",)
 _DTYPES: Texts = ('"float16"', '"bfloat16"', '"float32"', '"int32"', '"int64"')
 _IS_FLOAT8 = re.compile(r"(^|[^a-z]|mx)(fp8|float8|f8|e4m3)|a8w8|w8a8")
+# The m of a product of m vectors with a matrix, whose sizes are those of weights.
+_IS_VECTOR, _ONE_ROW = re.compile(r"gemv|mat_?vec"), ("1", "8")
 _IS_RESULT = re.compile(r"(^|_)(out|output|o|c|y|dst|result)(_|$)")
 # The first pattern that matches the whole name, in lower case, decides.
 _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
@@ -189,6 +191,8 @@ def by_name(
 ) -> Texts:
     """Values for a parameter by its name and the `others`, then by its type; never empty."""
     values = _in_company(name, others)
+    if name.lower() == "m" and _IS_VECTOR.search(context.lower()) and {*"nk"} <= _lower(others):
+        values = _ONE_ROW
     if values:
         return values
     hint = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
@@ -219,7 +223,7 @@ def by_name(
 
 def _in_company(name: str, others: Collection[str]) -> Texts:
     """Values for a letter whose meaning the `others` say; none for other names."""
-    others = {other.lower() for other in others}
+    others = _lower(others)
     for letter, required, excluded, values in _IN_COMPANY:
         if (
             name.lower() == letter
@@ -228,6 +232,10 @@ def _in_company(name: str, others: Collection[str]) -> Texts:
         ):
             return values
     return ()
+
+
+def _lower(names: Collection[str]) -> FrozenSet[str]:
+    return frozenset(name.lower() for name in names)
 
 
 def _dtypes(name: str, context: str) -> Texts:
@@ -249,12 +257,16 @@ def _is_of(text: str, hint: str) -> bool:
     return hint != "str" or not text.isdigit()
 
 
-def size(name: str, hints: Mapping[str, Texts], others: Collection[str] = ()) -> Optional[int]:
+def size(
+    name: str, hints: Mapping[str, Texts], others: Collection[str] = (), context: str = ""
+) -> Optional[int]:
     """A size for a dynamic dimension; None if neither the file nor the name implies one.
 
-    `others` are the names of the other dimensions.
+    `others` are the names of the other dimensions, `context` that of the kernel.
     """
     named = _in_company(name, others)
+    if name.lower() == "m" and _IS_VECTOR.search(context.lower()):
+        named = _ONE_ROW
     named = named or next((v for pattern, v in _PATTERNS if pattern.fullmatch(name.lower())), ())
     if "False" in named:
         return 1
