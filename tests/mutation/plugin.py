@@ -161,7 +161,7 @@ def _try(
 ) -> int:
     if not replace_code(code):
         return _NOTHING_REPLACED
-    _forget_results()
+    _clear(_caches())
     return int(_run_until_failure(session, tests))
 
 
@@ -183,13 +183,14 @@ def _record(session: pytest.Session, tests: Sequence[pytest.Item], path: Path) -
 
     threading.setprofile(note)
     failed = 0
-    caches = list(_caches())
-    # Objects that are there already need not be searched again for each test.
-    gc.freeze()
+    caches: list[Cache] = []
     with path.open("a") as file:
         for test, following in pairwise((*tests, None)):
             in_threads.clear()
-            _forget_results(caches)
+            caches += _caches()
+            # What is there already need not be searched again before the next test.
+            gc.freeze()
+            _clear(caches)
             # The profiler of the standard library that is written in C: a callback in Python takes
             # several times as long as the tests.
             profiler = cProfile.Profile(builtins=False)
@@ -211,9 +212,9 @@ def _record(session: pytest.Session, tests: Sequence[pytest.Item], path: Path) -
     return 0
 
 
-def _forget_results(known: Iterable[Cache] = ()) -> None:
-    """Clear the caches of functions, `known` ones and others: a stored result executes nothing."""
-    for each in (*known, *_caches()):
+def _clear(caches: Iterable[Cache]) -> None:
+    """Clear the caches of functions: a stored result executes nothing."""
+    for each in caches:
         each.cache_clear()
 
 

@@ -212,7 +212,7 @@ class LoopContext:
         extent = bounds(length, self.ranges)[1]
         first, last = bounds(self.resolve(loop.start), self.ranges)
         step = bounds(self.resolve(loop.step), self.ranges)[1]
-        count = int(extent) if math.isfinite(extent) else None
+        count = max(int(extent), 0) if math.isfinite(extent) else None
         reach: Interval = (first, last)
         if math.isfinite(step):
             reach = (first, last + max(extent - 1, 0) * max(step, 1))
