@@ -83,6 +83,29 @@ def test_passes_of_slices_are_those_of_a_measurement(
     assert of_128_threads * ATOMIC_PASS_CLOCKS / 1.8e9 == pytest.approx(measured_s, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("elements", "dtype", "passes"),
+    [
+        # 32 lanes at one word: 32 passes, and with a loop of compare-and-swap 32 + 31 + ... + 1.
+        (1, "float32", 32.0),
+        (1, "bfloat16", 528.0),
+        # Eight words of a sector: the fullest has 4 + (2 * 4 * ln 8) ** 0.5 lanes, about 8.08.
+        (8, "float32", 8.08),
+        (16, "bfloat16", 8.08 * 9.08 / 2),
+        # 2^17 sectors, each with one of the lanes.
+        (1 << 20, "float32", 32.0),
+        (1 << 21, "bfloat16", 32.0),
+    ],
+)
+def test_passes_of_updates_at_random_addresses(elements: int, dtype: str, passes: float) -> None:
+    kernel = update(("load", "keys", THREAD), dtype, elements, blocks=4)
+    demand = next(iter(modelled(kernel, A100).context.moved.atomics))
+    assert demand.is_expected
+    assert demand.passes == pytest.approx(4 * 8 * passes, rel=1e-3)
+    sectors = max(elements * (2 if dtype == "bfloat16" else 4) / 128, 1)
+    assert demand.line_passes == pytest.approx(demand.passes / sectors, rel=1e-3)
+
+
 def test_more_addresses_never_take_longer() -> None:
     times = [time_s(update(("%", THREAD, n), elements=n)) for n in (1, 32, 1024, 32768, 1 << 20)]
     assert all(more < 1.02 * less for less, more in pairwise(times))

@@ -2,7 +2,12 @@
 
 import pytest
 
-from tirlens.model.gpu.compiler.instruction_costs import conversion_instructions, is_packed
+from tirlens.model.gpu.compiler.instruction_costs import (
+    conversion_instructions,
+    is_packed,
+    issue_operations,
+)
+from tirlens_worker.facts import Arith
 
 
 @pytest.mark.parametrize(
@@ -29,3 +34,23 @@ def test_instructions_of_a_conversion(source: str, target: str, costs: dict[str,
 def test_what_is_converted_in_pairs() -> None:
     assert is_packed("float32", "bfloat16") and is_packed("float8_e5m2", "float16")
     assert not is_packed("float16", "float32") and not is_packed("int8", "float16")
+
+
+@pytest.mark.parametrize(
+    ("operations", "shares", "fma"),
+    [
+        ("mul add", (1, 1), 64),  # FFMA
+        ("mul sub", (1, 1), 64),
+        ("add mul", (1, 1), 128),  # (a + b) * c
+        ("mul add add", (1, 1, 1), 128),
+        ("mul mul add", (1, 1, 1), 128),
+        # Of 64 products and 16 sums that are not hoisted 16 are contracted, and the reverse.
+        ("mul add", (1, 1 / 4), 64),
+        ("mul add", (1 / 4, 1), 64),
+    ],
+)
+def test_sums_of_products_are_contracted(
+    operations: str, shares: tuple[float, ...], fma: float
+) -> None:
+    counts = [(Arith(name, "float32"), 64) for name in operations.split()]
+    assert issue_operations(counts, shares).instructions == {("fma", "fp32"): fma}

@@ -59,10 +59,10 @@ def unrolled_sums(copies: int) -> KernelFacts:
     return update(("i", "f"), ("i", "k"), ("k", "f"), loops, *shapes)
 
 
-def vector_sums(copies: int, *factor: Expr) -> KernelFacts:
-    """64 steps, each of which adds to `copies` vectors of eight sums."""
-    loops = [loop("k", 64), loop("f", copies, "unroll"), loop("v", 8, "vectorized")]
-    shapes = (64, 8)[: len(factor)], (64, copies, 8), (copies, 8)
+def vector_sums(copies: int, *factor: Expr, lanes: int = 8) -> KernelFacts:
+    """64 steps, each of which adds to `copies` vectors of sums."""
+    loops = [loop("k", 64), loop("f", copies, "unroll"), loop("v", lanes, "vectorized")]
+    shapes = (64, lanes)[: len(factor)], (64, copies, lanes), (copies, lanes)
     return update(("f", "v"), factor, ("k", "f", "v"), loops, *shapes)
 
 
@@ -123,6 +123,9 @@ GATHERED = rows(4, (("*", "j", 16),), ("f", "j"), (1024,), (4, 64))
         (owned(vector_sums(14, "k", "v"), "C"), 8, (64, 896, 0), (14,)),
         (owned(vector_sums(14, "k"), "C"), 8, (64, 896, 0), (14,)),
         (owned(vector_sums(15, "k", "v"), "C"), 8, (960, 960, 960), (960,)),
+        # Seven vectors of sixteen are in fourteen registers, too.
+        (owned(vector_sums(7, "k", "v", lanes=16), "C"), 16, (64, 448, 0), (7,)),
+        (owned(vector_sums(8, "k", "v", lanes=16), "C"), 16, (512, 512, 512), (512,)),
         # Nine copies load their sum once, and store it each time: C may overlap with A.
         (selected_rows(), 1, (900, 100), (900,)),
         # Four rows share the vectors of A, but not gathers, which may read what was scattered.

@@ -46,6 +46,13 @@ def stream(
     return replace(made, buffers=tuple(replace(one, dtype=dtype) for one in made.buffers))
 
 
+def row_sums() -> KernelFacts:
+    """Four times the sums of eight rows of 60 elements, too many to unroll."""
+    leaf = store({"A": ("a", "i", "k"), "C": ("i",)}, ("C", ("i",)), "add")
+    loops = [loop("a", 4), loop("i", 8), loop("k", 60)]
+    return facts({"A": (4, 8, 60), "C": (8,)}, loops, leaf)
+
+
 @pytest.mark.parametrize(
     ("made", "clocks"),
     [
@@ -87,6 +94,9 @@ def stream(
                 "entry": 512,
             },
         ),
+        # The reorder buffer of 224 instructions holds sums of 60 steps with three instructions, one
+        # after the other: so much of the next sum overlaps, which is another one.
+        (row_sums(), {"chain": 4 * 8 * 60 * 4 / (224 / 180)}),
         # A float sum over k is a chain of 32,768 multiply-adds; 512 loops are entered.
         (
             product("ijk", {"i": 16, "j": 32, "k": 64}),

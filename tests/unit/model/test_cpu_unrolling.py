@@ -10,6 +10,7 @@ import pytest
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.cpu.compiler.statements import address_of
+from tirlens.model.cpu.compiler.vector_width import is_unrolled_late
 from tirlens.model.cpu.memory.footprints import signature_of
 from tirlens.model.tree.context import LoopContext
 from tirlens_worker.facts import (
@@ -25,6 +26,7 @@ from tirlens_worker.facts import (
 )
 
 from .test_cpu import DEVICE, FLOAT, facts, loop, store, timed
+from .test_cpu_accesses import nests
 
 ROWS, DEPTH = 128, 96
 
@@ -96,6 +98,24 @@ def test_the_longest_unrolled_loop_equals_llvms(
     assert unrolled > 1.3 * vectors
 
 
+@pytest.mark.parametrize(("columns", "is_unrolled"), [(29, True), (30, False)])
+def test_copies_of_an_unrolled_loop_count_in_the_loop_around(
+    columns: int, is_unrolled: bool
+) -> None:
+    """``B[i, j, f] = A[i, j, f]`` with two copies for f, in a loop over j.
+
+    A copy has a load, a store, and two address computations: its columns are two elements apart,
+    and both arrays have the same.  An iteration has eight instructions and two of control, and the
+    backedge two more: below 300 for 29 iterations.
+    """
+    arrays = dict.fromkeys("AB", (ROWS, columns, 2))
+    index: tuple[Expr, ...] = ("i", "j", "f")
+    loops = [loop("i", ROWS), loop("j", columns), loop("f", 2, "unroll")]
+    (nest,) = nests(facts(arrays, loops, store({"A": index}, ("B", index))))
+    assert nest.loop is not None
+    assert nest.loop.var == ("i" if is_unrolled else "j")
+
+
 def guarded(columns: int) -> KernelFacts:
     """Rows of tiles, the last of which is not full."""
     place: Expr = ("+", ("*", "i", columns), "j")
@@ -153,6 +173,28 @@ def summed(lanes: int) -> KernelFacts:
 def test_sums_in_vectors_of_no_power_of_two_are_scalarized() -> None:
     odd, even = (timed(analyze(summed(lanes), DEVICE)) / lanes for lanes in (12, 16))
     assert odd > 2 * even
+
+
+@pytest.mark.parametrize(
+    ("lanes", "trip_count", "is_unrolled"),
+    [
+        # Four registers for 24 elements as for 32: four loads, four sums and a branch each time.
+        (24, 33, True),
+        (24, 34, False),
+        (32, 33, True),
+        (32, 34, False),
+        # Two registers: 2 + 2 + 1, below 300 with the two of the backedge.
+        (12, 59, True),
+        (12, 60, False),
+    ],
+)
+def test_loops_of_vectors_that_are_unrolled_late(
+    lanes: int, trip_count: int, is_unrolled: bool
+) -> None:
+    leaf = store({"A": ("r", "v"), "C": ("v",)}, ("C", ("v",)), "add")
+    loops = [loop("r", trip_count), loop("v", lanes, "vectorized")]
+    (nest,) = nests(facts({"A": (trip_count, lanes), "C": (lanes,)}, loops, leaf))
+    assert is_unrolled_late(nest, 32) == is_unrolled
 
 
 def test_rows_that_different_data_select_are_distinct() -> None:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from support.kernels import instructions, launched, leaves, site
+from support.kernels import instructions, launched, leaves, site, workload
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.block.dependency_chains import is_thread_code, longest_chain_s
 from tirlens.model.gpu.block.exposed_latency import chain_clocks
+from tirlens.model.gpu.block.memory_parallelism import is_straight_line
 from tirlens.model.tree.timed_node import TimedNode
 from tirlens_worker.facts import (
     Access,
     Arith,
+    Branch,
     Buffer,
     Call,
     Copy,
     Evaluate,
     Expr,
     KernelFacts,
+    Loop,
     Node,
     Statement,
     Store,
@@ -49,6 +52,14 @@ def evaluate_load() -> Statement:
     return Evaluate("let", (), (Access("X", "read", ("tx",)),), sites=site(3))
 
 
+def load_to(target: str, index: Expr) -> Statement:
+    accesses = (Access("X", "read", ("tx",)), Access(target, "write", (index,)))
+    return Evaluate("load", (), accesses, sites=site(3))
+
+
+STORE_LOADED = Store("Y", (), (Access("X", "read", ("tx",)), Access("Y", "write", ("tx",))))
+
+
 @pytest.mark.parametrize(
     "body, links",
     [
@@ -64,11 +75,38 @@ def evaluate_load() -> Statement:
         ([evaluate_load(), add(0, 1)], 2),
         ([add(0, 1), evaluate_load()], 1),
         ([evaluate_load(), add(0, 1), add(2, 3)], 2),
+        # What is loaded to a register, or stored, is no operand of other code.
+        ([load_to("r", 5), add(0, 1)], 1),
+        ([load_to("r", 5), add(5, 1)], 2),
+        ([STORE_LOADED, add(0, 1)], 1),
     ],
 )
 def test_longest_chain(body: list[Statement], links: int) -> None:
     parts = [TimedNode(leaf, 1.0) for leaf in leaves(launched(tuple(body), BUFFERS))]
     assert longest_chain_s(parts, lambda part: part.own_s) == links
+
+
+@pytest.mark.parametrize(
+    ("node", "is_straight"),
+    [
+        # A branch of up to twenty instructions is predicated: here a load, and sums.
+        (Branch(("<", "tx", 64), (load_to("r", 1), *[add(0, 1)] * 19)), True),
+        (Branch(("<", "tx", 64), (load_to("r", 1), *[add(0, 1)] * 20)), False),
+        (Branch(("<", "tx", 64), (load_to("r", 1),), tuple([add(0, 1)] * 20)), False),
+        (Branch(("<", ("load", "X", "tx"), 64), (add(0, 1),)), False),
+        # An unrolled loop has the instructions of all iterations.
+        (Branch(("<", "tx", 64), (Loop("unroll", "k", 0, 5, (add(0, 1),) * 4),)), True),
+        (Branch(("<", "tx", 64), (Loop("unroll", "k", 0, 7, (add(0, 1),) * 3),)), False),
+        (Loop("unroll", "k", 0, 100, (add(0, 1),)), True),
+        (Loop("unroll", "k", 0, 100, (Loop("serial", "j", 0, 9, (add(0, 1),)),)), False),
+        (Loop("serial", "k", 0, 2, (add(0, 1),)), False),
+    ],
+)
+def test_code_without_a_jump(node: Node, is_straight: bool) -> None:
+    counted = workload(launched((node,), BUFFERS))
+    (grid,) = counted.tree
+    (inner,) = grid.children[0].children
+    assert is_straight_line(inner, counted.instructions) == is_straight
 
 
 def test_chain_clocks_add_up_over_the_instructions_of_an_element() -> None:

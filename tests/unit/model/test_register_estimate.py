@@ -6,8 +6,11 @@ from statistics import mean
 
 import pytest
 
+from support.kernels import launched, workload
 from tirlens.hardware import load
 from tirlens.model.gpu.compiler.registers import RegisterEstimate, estimate_registers
+from tirlens.model.gpu.compiler.temporary_registers import count_temporaries
+from tirlens_worker.facts import Access, Arith, Buffer, Loop, Node, Store
 
 TABLE = Path(__file__).parents[2] / "measured/registers.csv"
 DEVICES = {"sm_80": "a100-80-sxm", "sm_89": "l40s", "sm_90a": "h100-sxm"}
@@ -34,3 +37,29 @@ def test_registers_of_products(arch: str, bar: float) -> None:
     rows = [row for row in PRODUCTS if row["arch"] == arch]
     errors = [abs(estimate(row).registers_per_thread - int(row["registers"])) for row in rows]
     assert len(rows) >= 18 and mean(errors) <= bar
+
+
+@pytest.mark.parametrize(
+    ("operations", "elements", "stride", "values"),
+    [
+        # Two values of each of a thread's four elements, in one vector or apart.
+        (("tanh",), 512, 1, 8),
+        (("tanh",), 512, 3, 8),
+        (("tanh", "log"), 512, 3, 14),
+        (("exp",), 512, 3, 4),
+        # Not more than eight elements are interleaved.
+        (("tanh",), 1024, 3, 16),
+        (("tanh",), 2048, 3, 16),
+        ((), 512, 1, 0),
+    ],
+)
+def test_temporaries_of_the_elements_of_a_thread(
+    operations: tuple[str, ...], elements: int, stride: int, values: int
+) -> None:
+    index = ("*", "i", stride)
+    accesses = (Access("A", "read", (index,)), Access("B", "write", (index,)))
+    store = Store("", tuple(Arith(op, "float32") for op in operations), accesses, "block")
+    tile: Node = Loop("parallel", "i", 0, elements, (store,))
+    buffers = (Buffer(name, name, "float32", (elements * stride,)) for name in "AB")
+    counted = workload(launched((tile,), tuple(buffers), threads=128))
+    assert count_temporaries(counted.tree, counted.instructions) == values

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from support.kernels import launched, site, workload
+from support.kernels import launched, modelled, site, workload
+from tirlens.hardware import load
 from tirlens.model.gpu.block.warp_roles.program_builder import cluster_leader_share
 from tirlens.model.gpu.block.warp_roles.roles import concurrent_groups
 from tirlens_worker.facts import (
@@ -49,8 +50,8 @@ def test_branches_of_different_warps_are_concurrent(conditions: list[Expr], grou
     assert len(list(concurrent_groups(inner))) == groups
 
 
-def strided_load() -> Statement:
-    accesses = (Access("A", "read", ("tx", 0)), Access("r", "write", (0,)))
+def strided_load(array: str = "A") -> Statement:
+    accesses = (Access(array, "read", ("tx", 0)), Access("r", "write", (0,)))
     return Store("r", (), accesses, sites=site(3))
 
 
@@ -69,3 +70,19 @@ def test_share_of_the_leaders_of_clusters(condition: Expr, share: float) -> None
     facts = launched((Branch(condition, (strided_load(),)),), arrays, blocks=64)
     (grid,) = workload(facts).tree
     assert cluster_leader_share(grid.children[0].children[0]) == share
+
+
+def test_a_load_after_roles_waits_for_itself() -> None:
+    """The loads of roles are complete when the roles end, and none is in flight any more."""
+    arrays = (
+        *(Buffer(name, name, "float32", (256, 64)) for name in "AB"),
+        Buffer("r", "r", "float32", (1,), "local"),
+    )
+    roles = tuple(Branch(one, (strided_load(),)) for one in (("<", "tx", 128), (">=", "tx", 128)))
+    alone, followed = (
+        modelled(launched(body, arrays, blocks=1, threads=256), load("h100-sxm"))
+        for body in (roles, (*roles, strided_load("B")))
+    )
+    # The arrays are in L2.
+    latency_s = followed.context.memory.l2_latency_s
+    assert followed.node_times.total_s > alone.node_times.total_s + latency_s > 2 * latency_s

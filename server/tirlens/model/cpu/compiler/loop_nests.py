@@ -60,8 +60,7 @@ class Nest:
     @cached_property
     def is_contiguous(self) -> bool:
         """Whether each address is invariant or contiguous in the innermost loop."""
-        if self.loop is None:
-            return False
+        assert self.loop is not None
         return all(
             abs(statement.stride_bytes(address, self.loop.var) or 0) in (0, address.access_bytes)
             for statement in self.statements

@@ -321,7 +321,7 @@ def reduce_clocks(leaf: Leaf, compiled: Compiled, sm: Microarchitecture) -> floa
     sharing = _threads_of_row(leaf, compiled, row, threads)
     rows_of_thread = max(rows * sharing / threads, 1.0)
     serial = sm.dependent_clk * max(row / sharing, 1.0)
-    steps = math.log2(sharing) if sharing > 1 else 0.0
+    steps = math.log2(max(sharing, 1.0))
     through_shared = max(steps - math.log2(leaf.context.warp_size), 0.0)
     exchange = through_shared * (2 * sm.barrier_clk + sm.shared_clk)
     exchange += (steps - through_shared) * sm.shuffle_clk

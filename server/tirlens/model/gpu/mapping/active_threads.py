@@ -63,8 +63,6 @@ def find_activity(context: LoopContext, threads: int) -> ThreadActivity:
     axes = _thread_axes(context)
     warp = context.warp_size
     lanes = _all_lanes(math.prod(extent for _, _, extent in axes) if axes else warp, warp)
-    if not axes or not (context.conditions or context.path):
-        return ThreadActivity(threads, lanes)
     dependent = {name for name, _, _ in axes}
     serial_ranges = {
         loop.var: (context.first_values.get(loop.var, 0), loop.extent)

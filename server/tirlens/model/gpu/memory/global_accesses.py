@@ -13,7 +13,6 @@ from typing import Any
 from tirlens_counting.expressions import (
     UnknownValueError,
     evaluate,
-    free_variables,
     is_data_dependent,
     simplify,
 )
@@ -164,7 +163,7 @@ def _global_access(
     offset_loads: tuple[Any, ...] = ()
     if footprint.has_known_offset:
         offset_loads = tuple(load for index in footprint.indices for load in loads_of(index))
-    start = _start_elements(footprint, buffer, context)
+    start = _start_elements(footprint, buffer, context, footprint.first_values)
     step = own = min(own, issued)
     walk = (
         None if data_dependent else find_tile_sequence(access, context, buffer.shape, store_loops)
@@ -241,17 +240,17 @@ def _store_loops(leaves: Sequence[Leaf], buffers: Mapping[str, Buffer]) -> Store
 
 
 def _start_elements(
-    footprint: AccessFootprint, buffer: Buffer, context: LoopContext
-) -> float | None:
-    """The offset in elements of the first thread of the first block."""
+    footprint: AccessFootprint, buffer: Buffer, context: LoopContext, values: Mapping[str, int]
+) -> int | None:
+    """The offset in elements where variables have these `values`, of the first thread."""
     try:
         flat = 0
         for size, index in zip(buffer.shape, footprint.indices, strict=True):
             offset = simplify(drop_loads(index)) if is_data_dependent(index) else index
             # The leading size does not enter an offset.
-            flat = flat * context.first_value(size) if flat else 0
-            flat += evaluate(offset, footprint.first_values)
-        return float(flat)
+            flat = flat * int(context.first_value(size)) if flat else 0
+            flat += int(evaluate(offset, values))
+        return flat
     except (UnknownValueError, ValueError, ZeroDivisionError):
         return None
 
@@ -263,22 +262,15 @@ def _block_stride_bytes(
     grid: Mapping[str, EnclosingLoop],
 ) -> float | None:
     """The greatest common divisor of the distances between blocks in bytes; None: not known."""
-    indices = footprint.indices
-    if any(map(is_data_dependent, indices)):
+    if any(map(is_data_dependent, footprint.indices)):
         return None
+    here = footprint.first_values
+    first = _start_elements(footprint, buffer, context, here)
     steps: list[int] = []
-    try:
-        here = footprint.first_values
-        starts = [int(evaluate(index, here)) for index in indices]
-        for name in grid:
-            there = {**here, name: here[name] + 1}
-            flat = 0
-            for size, index, start in zip(buffer.shape, indices, starts, strict=True):
-                moved = 0
-                if name in free_variables(index):
-                    moved = int(evaluate(index, there)) - start
-                flat = (flat * int(context.first_value(size)) if flat else 0) + moved
-            steps.append(flat)
-    except (UnknownValueError, ValueError, ZeroDivisionError, KeyError):
-        return None
+    for name in grid:
+        there = {**here, name: here.get(name, 0) + 1}
+        moved = _start_elements(footprint, buffer, context, there)
+        if first is None or moved is None:
+            return None
+        steps.append(moved - first)
     return math.gcd(*steps) * dtype_bytes(buffer.dtype)
