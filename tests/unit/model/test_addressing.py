@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.compiler.address_arithmetic import address_instructions, address_terms
+from tirlens.model.gpu.compiler.address_arithmetic import (
+    address_instructions,
+    address_terms,
+    selected_address_instructions,
+)
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
-from tirlens_worker.facts import Access, Buffer, Expr
+from tirlens_worker.facts import Access, AccessMode, Buffer, Expr
 
 FLAT: Expr = ("+", ("*", "row", 1152), ("*", "j", 2))
 
@@ -29,3 +33,25 @@ def test_index_instructions(indices: tuple[Expr, ...], expected: float) -> None:
     buffers = {"A": Buffer("A", "A", "float16", (64, 1152))}
     parts = address_terms([Access("A", "read", indices)], place, buffers)
     assert address_instructions(parts, place) == expected
+
+
+SELECTED: Expr = ("<", ("select", ("<", "j", 9), "j", 0), 300)
+
+
+@pytest.mark.parametrize(
+    ("mode", "guard", "expected"),
+    [
+        # Two comparisons and a selection of two instructions, with the address in registers of its
+        # own (10), and a zero for where it is not loaded.
+        ("read", SELECTED, 2 + 2 + 10 + 1),
+        ("read", ("and", SELECTED, ("==", "j", 2)), 3 + 2 + 10 + 1),
+        ("read", ("<", "j", 300), 0),
+        ("read", None, 0),
+        ("write", SELECTED, 0),
+    ],
+)
+def test_a_selected_address_is_computed_before_its_predicate(
+    mode: AccessMode, guard: Expr | None, expected: float
+) -> None:
+    place = LoopContext((EnclosingLoop("j", "parallel", 640),), {"j": (0, 639)}, {})
+    assert selected_address_instructions(Access("A", mode, ("j",), guard=guard), place) == expected

@@ -161,3 +161,31 @@ def test_accesses(
     assert width.elements == elements
     assert counts(statement.reads) == pytest.approx(reads)
     assert counts(statement.writes) == pytest.approx(writes)
+
+
+@pytest.mark.parametrize("second", ["i", "k"])
+def test_an_array_is_as_large_as_the_loops_around_its_uses_need(second: str) -> None:
+    """Rows of T are stored and read in one loop over rows, or each in one of its own.
+
+    TVM keeps the row of 64 floats of the former (``CompactBufferAllocation``).
+    """
+    stored = store({"A": ("i", "j")}, ("T", ("i", "j")), "mul")
+    used = store({"T": (second, "l")}, ("B", (second, "l")), "mul")
+    shape = (99, 64)
+    made = owned(facts(dict.fromkeys("ATB", shape), [], stored), "T")
+    columns = [replace(loop("j", 64), body=(stored,)), replace(loop("l", 64), body=(used,))]
+    rows_of = [loop("i", 99), loop(second, 99)]
+    body = (
+        (replace(rows_of[0], body=tuple(columns)),)
+        if second == "i"
+        else tuple(replace(row, body=(one,)) for row, one in zip(rows_of, columns, strict=True))
+    )
+    found = nests(replace(made, body=body))
+    sizes = {
+        address.buffer: address.array_bytes
+        for nest in found
+        for statement in nest.statements
+        for address in statement.addresses
+    }
+    whole = 99 * 64 * 4
+    assert sizes == {"A": whole, "B": whole, "T": 64 * 4 if second == "i" else whole}

@@ -87,3 +87,42 @@ def test_a_condition_of_a_turn_keeps_its_loads_apart() -> None:
     place = straight(i=8, j=4).under_condition(("<", ("+", "tx", "j"), 60))
     access = Access("S", "read", ("k", "i"))
     assert reads_per_load(access, Store("s", (), (access,)), ARRAY, place, {}) == 1
+
+
+@pytest.mark.parametrize(
+    ("loops", "indices", "expected"),
+    [
+        # Once for all iterations, or one for each.
+        ((("i", "unroll", 4),), ("t",), 4),
+        ((("i", "unroll", 4),), (("+", "t", "i"),), 1),
+        # A window of three at four positions: six distinct elements of twelve.
+        ((("i", "unroll", 4), ("j", "unroll", 3)), (("+", ("+", "t", "i"), "j"),), 2),
+        # Two neighbours at four positions: five of eight.
+        ((("i", "unroll", 4),), (("+", "t", "i"), ("+", ("+", "t", "i"), 1)), 8 / 5),
+        # What a rolled loop encloses, or separates, is straight-line code for itself.
+        ((("k", "serial", 8), ("i", "unroll", 4)), ("t",), 4),
+        ((("i", "unroll", 4), ("k", "serial", 8)), ("t",), 1),
+        # Lanes of a vector are one instruction.
+        ((("v", "vectorized", 4),), (("+", ("*", "t", 4), "v"),), 1),
+        ((("v", "vectorized", 4),), ("t",), 4),
+        # Code of more than 16,384 iterations counts as rolled.
+        ((("i", "unroll", 4), ("j", "unroll", 4096)), ("t",), 16384),
+        ((("i", "unroll", 5), ("j", "unroll", 4096)), ("t",), 4096),
+        ((("i", "unroll", 4),), (("load", "A", "t"),), 1),
+    ],
+)
+def test_reads_that_one_load_serves(
+    loops: tuple[tuple[str, str, int], ...], indices: tuple[Expr, ...], expected: float
+) -> None:
+    around = (
+        EnclosingLoop("t", "block", 256, "threadIdx.x"),
+        *(EnclosingLoop(*loop) for loop in loops),
+    )
+    ranges = {loop.var: (0, loop.trip_count - 1) for loop in around}
+    accesses = tuple(Access("A", "read", (index,)) for index in indices)
+    buffer = Buffer("A", "A", "float32", (1 << 20,))
+    found = [
+        reads_per_load(one, Store("", (), accesses), buffer, LoopContext(around, ranges, {}), {})
+        for one in accesses
+    ]
+    assert found == [pytest.approx(expected)] * len(accesses)
