@@ -20,7 +20,7 @@ from tirlens.model.cpu.compiler.vector_width import VectorWidth, width_of
 from tirlens.model.cpu.in_core import time_core
 from tirlens.model.cpu.memory import time_transfers
 from tirlens.model.cpu.memory.footprints import access_pattern
-from tirlens_worker.facts import Expr, KernelFacts, LoopKind
+from tirlens_worker.facts import Branch, Expr, KernelFacts, LoopKind
 
 from .test_cpu import DEVICE, facts, loop, store
 from .test_cpu_accesses import product
@@ -51,6 +51,14 @@ def row_sums() -> KernelFacts:
     leaf = store({"A": ("a", "i", "k"), "C": ("i",)}, ("C", ("i",)), "add")
     loops = [loop("a", 4), loop("i", 8), loop("k", 60)]
     return facts({"A": (4, 8, 60), "C": (8,)}, loops, leaf)
+
+
+def guarded_sums() -> KernelFacts:
+    """``C[i] += A[i] * B[i, k]`` for the first 60 of 64 values of k."""
+    leaf = store({"A": ("i",), "B": ("i", "k"), "C": ("i",)}, ("C", ("i",)), "mul", "add")
+    made = facts({"A": (16,), "B": (16, 64), "C": (16,)}, [], leaf)
+    steps = replace(loop("k", 64), body=(Branch(("<", "k", 60), (leaf,)),))
+    return replace(made, body=(replace(loop("i", 16), body=(steps,)),))
 
 
 @pytest.mark.parametrize(
@@ -97,6 +105,8 @@ def row_sums() -> KernelFacts:
         # The reorder buffer of 224 instructions holds sums of 60 steps with three instructions, one
         # after the other: so much of the next sum overlaps, which is another one.
         (row_sums(), {"chain": 4 * 8 * 60 * 4 / (224 / 180)}),
+        # A condition makes no gather of a scalar loop's load: 60 of 64 steps of 16 sums.
+        (guarded_sums(), {"load_store": 960 * 0.6 * 1.5}),
         # A float sum over k is a chain of 32,768 multiply-adds; 512 loops are entered.
         (
             product("ijk", {"i": 16, "j": 32, "k": 64}),
@@ -123,12 +133,15 @@ def test_clocks_of_a_core(made: KernelFacts, clocks: dict[str, float]) -> None:
     assert half.throughput_clk == pytest.approx(found.throughput_clk / 2)
 
 
-def constants(columns: int, gap: int = 0) -> KernelFacts:
+def constants(columns: int, gap: int = 0, rows: int = 1) -> KernelFacts:
     """Rows that are set to a constant, with a gap after each element."""
-    leaf = store({}, ("B", ("i", ("*", "j", gap + 1))))
-    return facts(
-        {"B": (4096, columns * (gap + 1))}, [loop("i", 4096), loop("j", columns, "unroll")], leaf
-    )
+    leaf = store({}, ("B", ("i", "f", ("*", "j", gap + 1))))
+    loops = [loop("i", 4096), loop("f", rows, "unroll"), loop("j", columns, "unroll")]
+    return facts({"B": (4096, rows, columns * (gap + 1))}, loops, leaf)
+
+
+def single_column() -> KernelFacts:
+    return facts({"B": (4096, 16)}, [loop("i", 4096)], store({}, ("B", ("i", 0))))
 
 
 def explicit(lanes: int) -> KernelFacts:
@@ -147,16 +160,20 @@ def explicit(lanes: int) -> KernelFacts:
         # A sum over k of floats is not vectorized.
         (product("ijk", {"i": 16, "j": 32, "k": 64}), DEVICE, VectorWidth(1, 1, "narrow")),
         # Half a vector or less is narrow; two registers of AVX2, or one of AVX-512.
+        (explicit(2), DEVICE, VectorWidth(2, 1, "narrow")),
         (explicit(4), DEVICE, VectorWidth(4, 1, "narrow")),
         (explicit(5), DEVICE, VectorWidth(5, 1, "vector")),
         (explicit(8), DEVICE, VectorWidth(8, 1, "vector")),
         (explicit(9), DEVICE, VectorWidth(9, 2, "vector")),
         (explicit(16), DEVICE, VectorWidth(16, 2, "vector")),
+        (explicit(8), AVX512, VectorWidth(8, 1, "vector")),
         (explicit(16), AVX512, VectorWidth(16, 1, "wide")),
         (explicit(24), AVX512, VectorWidth(24, 2, "wide")),
         # Of twelve constants in a row the first eight are a vector; those with gaps are none.
         (constants(12), DEVICE, VectorWidth(8, 1, "vector")),
         (constants(12, gap=1), DEVICE, VectorWidth(1, 1, "narrow")),
+        (constants(4, 0, 3), DEVICE, VectorWidth(4, 1, "narrow")),
+        (single_column(), DEVICE, VectorWidth(1, 1, "narrow")),
     ],
 )
 def test_widths(made: KernelFacts, device: Device, width: VectorWidth) -> None:

@@ -53,19 +53,22 @@ def test_guard_instructions(condition: Expr, expected: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "passed"),
+    ("turns", "body", "passed"),
     [
         # Three instructions under a predicate: half of the warps pass them over, but issue them.
-        ((ADD,), 3 * 128),
+        (2, (ADD,), 3 * 128),
         # Nine: all jump over them or meet behind them.
-        ((ADD, ADD, ADD), 3 * 256),
+        (2, (ADD, ADD, ADD), 3 * 256),
+        # Outside of loops a jump is no part of the time of any iteration.
+        (1, (ADD,), 3 * 128),
+        (1, (ADD, ADD, ADD), 0),
     ],
 )
-def test_what_warps_pass_over(body: tuple[Node, ...], passed: float) -> None:
+def test_what_warps_pass_over(turns: int, body: tuple[Node, ...], passed: float) -> None:
     branch = Branch(("<", "tx", 128), body)
-    facts = launched((Loop("serial", "u", 0, 2, (branch,)),), BUFFERS, threads=256)
+    facts = launched((Loop("serial", "u", 0, turns, (branch,)),), BUFFERS, threads=256)
     first = instructions(facts)[0]
-    assert first.skipped == passed * 2 * 8
+    assert first.skipped == passed * turns * 8
     assert (leaves(facts)[0].threads, first.reaching_threads) == (128, 256)
 
 

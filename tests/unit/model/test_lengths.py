@@ -75,8 +75,8 @@ def test_counts_with_a_length_hold_for_a_change_that_is_not_counted() -> None:
     assert counted.for_facts(counted.facts, {}) is counted
 
 
-def traversal(array: str, index: Expr, guard: Expr | None = None) -> Statement:
-    return Evaluate(array, (), (Access(array, "read", (index,), guard=guard),))
+def traversal(array: str, *index: Expr, guard: Expr | None = None) -> Statement:
+    return Evaluate(array, (), (Access(array, "read", index, guard=guard),))
 
 
 IF_CACHED: Expr = ("<", ("load", "few", 0), 3)
@@ -88,11 +88,11 @@ IF_CACHED: Expr = ("<", ("load", "few", 0), 3)
         # All arrays are traversed, so that the shortest ends first.
         ((traversal("long", "k"), traversal("short", "k")), 48),
         # Those that data select are alternatives to each other, and to what is always traversed.
-        ((traversal("long", "k"), traversal("short", "k", IF_CACHED)), 96),
-        ((traversal("long", "k", IF_CACHED), traversal("short", "k", IF_CACHED)), 96),
+        ((traversal("long", "k"), traversal("short", "k", guard=IF_CACHED)), 96),
+        ((traversal("long", "k", guard=IF_CACHED), traversal("short", "k", guard=IF_CACHED)), 96),
         ((Branch(IF_CACHED, (traversal("long", "k"),), (traversal("short", "k"),)),), 96),
         # An array in shared memory counts where no other one is traversed.
-        ((traversal("tile", "k"), traversal("long", "k", IF_CACHED)), 96),
+        ((traversal("tile", "k"), traversal("long", "k", guard=IF_CACHED)), 96),
         ((traversal("tile", "k"), traversal("few", 0)), 32),
         # Four, or a quarter, of an element in each iteration, from either end.
         ((traversal("long", ("*", "k", 4)),), 24),
@@ -101,6 +101,10 @@ IF_CACHED: Expr = ("<", ("load", "few", 0), 3)
         # Each of 4 * 12 blocks has a part of two elements; 40 are too few for all blocks.
         ((traversal("long", ("+", ("*", "bx", 2), ("*", ("%", "by", 12), 8), "k")),), 2),
         ((traversal("few", ("+", ("*", "bx", 40), ("*", "by", 160), "k")),), 40),
+        ((traversal("short", ("+", ("*", "bx", 12), "by", "k")),), 1),
+        # Rows that another dimension names are no parts of this one.
+        ((traversal("square", ("+", ("*", "by", 8), "k"), "by"),), 96),
+        ((traversal("square", ("+", ("*", "by", 8), "k"), "bx"),), 8),
         # The table in which the rows are looked up.
         ((traversal("long", ("load", "short", "k")),), 48),
     ],
@@ -116,6 +120,7 @@ def test_a_loop_up_to_a_length_traverses_its_arrays_once(
         Buffer("few", "few", "int32", (40,), "global"),
         Buffer("long", "long", "int32", (96,), "global"),
         Buffer("short", "short", "int32", (48,), "global"),
+        Buffer("square", "square", "int32", (96, 12), "global"),
         Buffer("tile", "tile", "int32", (32,), "shared"),
     )
     grid = Loop("grid", "by", 0, 12, (row,), tag="blockIdx.y")

@@ -81,6 +81,9 @@ def test_a_branch_knows_the_length_that_a_loop_tells(
 def test_another_length_stays_unknown() -> None:
     other = ("<", "turn", ("load", "lengths", 0))
     assert condition(CHUNKS, other, {"turn": 10}) == other
+    # No whole number of chunks makes ten iterations of three for each.
+    asked = ("<", "turn", CHUNKS)
+    assert condition(("*", CHUNKS, 3), asked, {"turn": 10}) == asked
     assert condition(CHUNKS, ("<", "turn", CHUNKS), {}) == ("<", "turn", CHUNKS)
 
 

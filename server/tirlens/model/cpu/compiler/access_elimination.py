@@ -56,7 +56,7 @@ def remaining_accesses(
             and not is_masked_gather(address, statement, nest)
             and values <= HOISTED_VALUES
         ):
-            return accesses / max(nest.trip_count / width.elements, 1)
+            return accesses * width.elements / nest.trip_count
         return accesses
     if not is_write and not is_spilled and statement.accumulates(address):
         if nest.loop is None or nest.loop.var not in address.variables:
@@ -80,8 +80,9 @@ def is_masked_gather(address: Address, statement: NestStatement, nest: Nest) -> 
     The load is not hoisted, because the condition may not hold, but becomes a masked gather
     (LLVM's ``LoopVectorize``: a uniform access that is predicated).
     """
-    if not nest.is_vectorized or nest.loop is None or address.mode != "read":
+    if not nest.is_vectorized or address.mode != "read":
         return False
+    assert nest.loop is not None
     return nest.loop.var not in address.variables and statement.is_predicated_by(nest.loop.var)
 
 
