@@ -14,6 +14,7 @@ from support.kernels import workload
 from tirlens.model.cpu.compiler import Nest, compile_loops
 from tirlens.model.cpu.compiler.access_elimination import is_spilled, remaining_accesses
 from tirlens.model.cpu.compiler.vector_width import width_of
+from tirlens.model.cpu.compiler.vectorization import needs_overlap_checks
 from tirlens_worker.facts import Branch, Expr, KernelFacts, Loop
 
 from .test_cpu import DEVICE, facts, loop, store
@@ -161,6 +162,20 @@ def test_accesses(
     assert width.elements == elements
     assert counts(statement.reads) == pytest.approx(reads)
     assert counts(statement.writes) == pytest.approx(writes)
+
+
+@pytest.mark.parametrize(
+    ("made", "is_checked"),
+    [
+        (product("ikj", {"i": 16, "j": 64, "k": 32}), True),
+        (facts({"A": (640,)}, [loop("i", 640)], store({"A": ("i",)}, ("A", ("i",)), "mul")), False),
+        # Only the array of the kernel is stored to, which is on the stack.
+        (owned(straight_sum(), "C"), False),
+    ],
+)
+def test_arrays_are_checked_for_overlap(made: KernelFacts, is_checked: bool) -> None:
+    (nest,) = nests(made)
+    assert needs_overlap_checks(nest.statements) == is_checked
 
 
 @pytest.mark.parametrize("second", ["i", "k"])

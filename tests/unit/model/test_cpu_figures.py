@@ -61,6 +61,26 @@ def guarded_sums() -> KernelFacts:
     return replace(made, body=(replace(loop("i", 16), body=(steps,)),))
 
 
+def in_place(step: int) -> KernelFacts:
+    """``A[i * step] *= 2``."""
+    leaf = store({"A": (("*", "i", step),)}, ("A", (("*", "i", step),)), "mul")
+    return facts({"A": (1024 * step,)}, [loop("i", 1024)], leaf)
+
+
+def pairs() -> KernelFacts:
+    """Two rows of 1024 floats, interleaved."""
+    leaf = store({"A": ("f", "i")}, ("C", ("i", "f")))
+    return facts({"A": (2, 1024), "C": (1024, 2)}, [loop("i", 1024), loop("f", 2, "unroll")], leaf)
+
+
+def cycle() -> KernelFacts:
+    """``T[i] = A[i] + 1``, and then ``A[i + 1] = T[i] * 2``."""
+    first = store({"A": ("i",)}, ("T", ("i",)), "add")
+    second = store({"T": ("i",)}, ("A", (("+", "i", 1),)), "mul")
+    made = facts({"A": (1025,), "T": (1024,)}, [], first)
+    return replace(made, body=(replace(loop("i", 1024), body=(first, second)),))
+
+
 @pytest.mark.parametrize(
     ("made", "clocks"),
     [
@@ -81,6 +101,12 @@ def guarded_sums() -> KernelFacts:
         # the array, so that eight iterations remain single.  Every fifth: gathers of nine clocks.
         (stream(step=2), {"load_store": 128 * 1.0 + 76.8, "entry": 1 + 8 * 0.6 * 1.5}),
         (stream(step=5), {"load_store": 128 * 9 + 76.8, "entry": 1}),
+        # What was scattered is gathered from the cache, 2.5 clocks later for each element.
+        (in_place(5), {"load_store": 128 * (9 + 8 * 2.5 + 10)}),
+        # Two vectors are shuffled to pairs before they are stored, in one round.
+        (pairs(), {"load_store": 256 * 0.4 + 256 * (1.0 + 0.6)}),
+        # Both statements of an iteration follow each other, and the next one follows them.
+        (cycle(), {"chain": 1024 * (4 + 4)}),
         # Sixteen elements of two bytes, which no gather takes, are moved one by one.
         (stream(step=5, dtype="float16"), {"load_store": 1024 * 1.5 + 64 * 0.6}),
         # One shuffle reverses a vector.
@@ -133,6 +159,27 @@ def test_clocks_of_a_core(made: KernelFacts, clocks: dict[str, float]) -> None:
     assert half.throughput_clk == pytest.approx(found.throughput_clk / 2)
 
 
+def gathered(lanes: int) -> KernelFacts:
+    """Explicit vectors of elements that data select."""
+    leaf = store({"A": (("load", "I", "i", "v"),)}, ("B", ("i", "v")))
+    arrays = {"I": (99, lanes), "A": (1 << 20,), "B": (99, lanes)}
+    return facts(arrays, [loop("i", 99), loop("v", lanes, "vectorized")], leaf)
+
+
+def test_the_widest_registers_take_two_gathers_and_two_divisions() -> None:
+    """Of sixteen floats, where loops are vectorized with eight."""
+    assert AVX512.cpu is not None
+    core = AVX512.cpu
+    found = [
+        time_core(nest, AVX512, 1.0)
+        for made in (gathered(16), explicit(16, "div"))
+        for nest in compiled(made, AVX512).nests
+    ]
+    sharing = core.load_store_sharing * core.wide_store_clk
+    assert found[0].load_store_clk == pytest.approx(99 * (2 * core.gather_clk + sharing))
+    assert found[1].arithmetic_clk == pytest.approx(99 * 2 * core.divide_clk)
+
+
 def constants(columns: int, gap: int = 0, rows: int = 1) -> KernelFacts:
     """Rows that are set to a constant, with a gap after each element."""
     leaf = store({}, ("B", ("i", "f", ("*", "j", gap + 1))))
@@ -144,8 +191,8 @@ def single_column() -> KernelFacts:
     return facts({"B": (4096, 16)}, [loop("i", 4096)], store({}, ("B", ("i", 0))))
 
 
-def explicit(lanes: int) -> KernelFacts:
-    leaf = store({"A": ("i", "v")}, ("B", ("i", "v")), "add")
+def explicit(lanes: int, *ops: str) -> KernelFacts:
+    leaf = store({"A": ("i", "v")}, ("B", ("i", "v")), *(ops or ("add",)))
     return facts(
         {"A": (99, lanes), "B": (99, lanes)}, [loop("i", 99), loop("v", lanes, "vectorized")], leaf
     )

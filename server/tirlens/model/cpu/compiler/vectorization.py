@@ -55,7 +55,10 @@ def is_vectorizable(
     """Whether the compiler vectorizes an innermost loop, with vectors of `vector_bytes`."""
     if loop.kind == "vectorized" and not any(s.is_predicated_by(loop.var) for s in statements):
         return True
-    if any(s.lanes > 1 or has_recurrence(loop, s) for s in statements):
+    if any(
+        s.lanes > 1 or has_recurrence(loop, s, statements[:number])
+        for number, s in enumerate(statements)
+    ):
         return False
     if any(has_unknown_bounds(loop, s) or updates_several_sums(loop, s) for s in statements):
         return False
@@ -78,20 +81,24 @@ def is_vectorizable(
     return vector_cost < scalar_cost
 
 
-def has_recurrence(loop: EnclosingLoop, statement: NestStatement) -> bool:
-    """Whether an iteration needs what an earlier one has stored.
+def has_recurrence(
+    loop: EnclosingLoop, statement: NestStatement, earlier: Sequence[NestStatement] = ()
+) -> bool:
+    """Whether `statement`, or one of the `earlier` ones, needs what it stored an iteration before.
 
     A sum of integers does not count, as its order does not matter.
     """
     for write in statement.writes:
         stride = statement.stride_bytes(write, loop.var)
-        for read in statement.reads:
-            if not read.has_same_strides(write):
-                continue
-            if stride == 0 and statement.is_floating_point:
-                return True
-            if stride and dependence_distance(write, read, stride, loop.trip_count):
-                return True
+        if stride == 0 and statement.is_floating_point and statement.reads_back(write):
+            return True
+        if stride and any(
+            read.has_same_strides(write)
+            and dependence_distance(write, read, stride, loop.trip_count)
+            for one in (*earlier, statement)
+            for read in one.reads
+        ):
+            return True
     return False
 
 
