@@ -158,9 +158,8 @@ def _call(evaluator: Evaluator, function: Function) -> None:
     given = instance if isinstance(instance, Instance) else Instance(owner)
     if _needs_arguments(owner):
         given.arguments = None
-        for name, value in given.attributes.items():
-            if value is None:
-                given.attributes[name] = UNKNOWN
+        for name in _open_fields(owner):
+            given.attributes[name] = UNKNOWN
     evaluator.call(function, [given], {})
 
 
@@ -177,12 +176,19 @@ def _needs_arguments(owner: Class) -> bool:
             return any(_is_open(defaults.get(one.arg)) for one in parameters(node)[1:])
         if any(path_of(base) not in _PLAIN_BASES for base in item.bases if not _is_own(base)):
             return True
-    return any(
-        isinstance(node, ast.AnnAssign) and _is_open(node.value)
+    return bool(_open_fields(owner))
+
+
+def _open_fields(owner: Class) -> list[str]:
+    """The fields of a data class without a default, or with the default None."""
+    return [
+        node.target.id
         for item in owner.lineage()
         if item.is_dataclass
         for node in item.node.body
-    )
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        if _is_open(node.value)
+    ]
 
 
 def _is_own(base: Value) -> bool:
