@@ -41,3 +41,15 @@ def test_a_text_that_is_gone_leaves_the_message() -> None:
     with pytest.raises(AssertionError) as caught:
         exec(compile("assert False, 'message'", "<no file>", "exec"))
     assert describe(caught.value) == "AssertionError: message"
+
+
+def test_a_program_that_is_not_well_formed_says_why() -> None:
+    text = (
+        "error: Program is not well-formed. If this is deliberate, consider setting ...\n\n"
+        "Traceback: TIR is ill-formed: buffer x is used without a prior DeclBuffer.\n --> a.py:4:1"
+    )
+    assert describe(ValueError(text)) == (
+        "ValueError: Program is not well-formed: TIR is ill-formed: buffer x is used without a "
+        "prior DeclBuffer."
+    )
+    assert describe(ValueError("error: unknown name\n --> a.py:4:1")) == "ValueError: unknown name"

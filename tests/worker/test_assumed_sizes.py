@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from support.kernels import gemm
-from tirlens_worker.facts import Buffer, Expr
+from tirlens_worker.facts import Access, Branch, Buffer, Expr, Loop, Statement
+from tirlens_worker.tracing.array_extents import sizes_of_accesses
 from tirlens_worker.tracing.assumed_sizes import compact_strides
 
 
@@ -29,3 +30,30 @@ def test_a_stride_is_that_of_an_array_without_gaps(
     array = Buffer("X", "X", "float16", shape, strides=strides, is_parameter=True)
     facts = replace(gemm(), buffers=(array,))
     assert compact_strides(facts, {"b": 2, "m": 128, "n": 256}) == expected
+
+
+# Chunks of 64 rows of a batch of 8 with 4096 rows each, of 32 heads.
+_INDEX: Expr = ("+", ("*", ("+", ("*", "b", 64), "chunk"), 32), "head")
+
+
+@pytest.mark.parametrize(
+    ("index", "length", "expected"),
+    [
+        (_INDEX, 1, {"total": 8 * 64 * 32}),
+        (_INDEX, ("min", 4, ("-", "total", _INDEX)), {"total": 8 * 64 * 32 + 3}),
+        ("head", 1, {}),
+        (("load", "places", "b"), 1, {}),
+        (("%", "total", 7), 1, {}),
+    ],
+)
+def test_a_dimension_holds_what_is_accessed(
+    index: Expr, length: Expr, expected: dict[str, int]
+) -> None:
+    access = Access("H", "read", (index, 0), (length, 128))
+    statement = Statement("H", accesses=(access,))
+    inner = Loop("serial", "head", 0, 32, (Branch(("<", "b", 8), (statement,)),))
+    loops = Loop("block", "b", 0, "batch", (Loop("block", "chunk", 0, 64, (inner,)),))
+    array = Buffer("H", "H", "float16", ("total", 128), is_parameter=True)
+    facts = replace(gemm(), buffers=(array,), body=(loops,))
+    sizes = {"total": 64, "batch": 8}
+    assert sizes_of_accesses(facts, ["total", "batch"], sizes) == expected

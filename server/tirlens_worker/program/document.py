@@ -242,12 +242,21 @@ def trace_text(error: BaseException) -> str:
 
 
 def _diagnostic_message(text: str) -> str:
-    """The message after ``error:`` in the output of TVM's renderer."""
-    for line in text.splitlines():
-        plain = re.sub(r"\x1b\[[0-9;]*m", "", line).strip()
-        if plain.startswith("error:"):
-            return plain[len("error:") :].strip()
-    return first_line(text)
+    """The message after ``error:`` in the output of TVM's renderer.
+
+    Of a program that is not well-formed, what is wrong with it in the place of how to ignore it.
+    """
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in text.splitlines()]
+    message = _line_after("error:", lines)
+    cause = _line_after("Traceback:", lines)
+    if message and cause:
+        return "{}: {}".format(message.partition(". ")[0], cause)[:500]
+    return message or first_line(text)
+
+
+def _line_after(word: str, lines: Sequence[str]) -> str:
+    """What follows `word` in the first of `lines` that begins with it; empty if none does."""
+    return next((line[len(word) :].strip() for line in lines if line.startswith(word)), "")
 
 
 def chain(error: Optional[BaseException]) -> List[BaseException]:

@@ -21,6 +21,7 @@ from ..program import execution, fake_gpu
 from ..program.load import Loaded
 from ..protocol import KernelRequest
 from . import assumed_values
+from .array_extents import sizes_of_accesses
 from .device_fit import LONGEST_S, USUAL_SHARE
 from .model_attempts import first_hints, sizes_of_model
 from .plausible_work import work_time_s
@@ -74,6 +75,8 @@ def assumed_sizes(
             break
         free[largest] //= 2
     sizes = {name: fixed.get(name) or free[name] for name in missing}
+    needed = sizes_of_accesses(facts, free, {**facts.sizes, **sizes})
+    sizes.update(needed)
     dense = compact_strides(facts, {**facts.sizes, **sizes})
     sizes.update((name, size) for name, size in dense.items() if name in free)
     return sizes, of_model
