@@ -24,6 +24,7 @@ def moved(
     dtype: str = "float32",
     scope: str = "shared",
     again: bool = False,
+    guard: Expr | None = None,
 ) -> float:
     """Elements of one instruction for a load that goes to a register, or is stored `again`."""
     buffers = {
@@ -31,7 +32,7 @@ def moved(
         "r": Buffer("r", "r", dtype, (64,), "local"),
     }
     target = Access("A", "write", ("t",)) if again else Access("r", "write", (0,))
-    accesses = (Access("A", "read", (index,)), target)
+    accesses = (Access("A", "read", (index,), guard=guard), target)
     found = issued_mapping(Store("s", (), accesses, "thread"), place, buffers, 256)
     assert found.requests[0] is not None
     return found.requests[0].vector
@@ -68,3 +69,4 @@ def test_nothing_is_joined_that_may_change_or_is_chosen_or_has_no_known_place() 
     assert moved(ROW, at(STEPS), again=True) == 1
     assert moved(ROW, at(STEPS, conditions=(("<", "k", 3),))) == 1
     assert moved(ROW, at(STEPS), scope="global") == 1
+    assert moved(ROW, at(STEPS), guard=("<", "t", 9)) == 1

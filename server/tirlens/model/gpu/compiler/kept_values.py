@@ -69,11 +69,8 @@ def kept_values(
 
 def _widening(life: LiveRange, leaves: Sequence[Leaf]) -> float:
     """The registers of an array as it is kept over those of its own type."""
-    size = dtype_bytes(life.dtype)
-    if size >= REGISTER_BYTES:
-        return 1.0
     conversions = sum(_converts(leaves[number], life.dtype) for number in life.read_in)
-    return REGISTER_BYTES / size if conversions > 1 else 1.0
+    return max(REGISTER_BYTES / dtype_bytes(life.dtype), 1.0) if conversions > 1 else 1.0
 
 
 def _converts(leaf: Leaf, dtype: str) -> bool:

@@ -144,7 +144,7 @@ def join_shared_accesses(
         number = loop.trip_count
         while number % most:
             most //= 2
-        if most > 1 and loop.var not in chosen:
+        if loop.var not in chosen:
             found = _aligned_vector(access, buffer, context, loop, most)
             if found > 1:
                 return found
