@@ -1,5 +1,7 @@
 """Passes of one warp's instruction through the data path of L1 and shared memory."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from tirlens.hardware import load
@@ -54,3 +56,22 @@ def test_loads_of_floats_so_far_apart(stride: int, clocks: float) -> None:
     found = memory_request(starts, 1, buffer, written=True, loads=True)
     lines = tag_clocks(found.lines, True, load("a100-80-pcie"))
     assert max(found.wavefronts, lines) == pytest.approx(clocks, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("starts", "vector", "sectors", "lines"),
+    [
+        (range(32), 1, 4, 1),
+        (range(0, 128, 4), 4, 16, 4),
+        # From the middle of a sector on: one more at the end.
+        (range(2, 130, 4), 4, 17, 5),
+        ([6], 4, 2, 1),
+        ([30], 4, 2, 2),
+        (range(0, 256, 8), 1, 32, 8),
+        ([5] * 32, 1, 1, 1),
+    ],
+)
+def test_sectors_and_lines(starts: Sequence[int], vector: int, sectors: int, lines: int) -> None:
+    buffer = Buffer("A", "A", "float32", (1 << 20,), "global")
+    found = memory_request(list(starts), vector, buffer, written=True, loads=True)
+    assert (found.sectors, found.lines) == (sectors, lines)
