@@ -50,6 +50,7 @@ STEPS = ("k", "unroll", 8)
         (ROW, (STEPS,), "float16", 4),  # LDS.64: four elements are the most
         (ROW, (STEPS,), "float64", 2),
         (ROW, (STEPS, INNER), "float32", 4),  # neighbours of the outer loop
+        (ROW, (STEPS, INNER), "float64", 2),
         (ROW, (("k", "serial", 8),), "float32", 1),
         (ROW, (STEPS, ("i", "serial", 8)), "float32", 1),
         (ROW, (("k", "unroll", 6),), "float32", 2),

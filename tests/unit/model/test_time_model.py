@@ -244,23 +244,6 @@ def test_tensor_classes() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("device", "block", "blocks", "limiter"),
-    [
-        ("h100-sxm", BlockResources(128, 49152, 64), 4, "shared"),
-        ("h100-sxm", BlockResources(1024, 0, 32), 2, "threads"),
-        ("a100", BlockResources(256, 0, 128), 2, "registers"),
-        ("a100", BlockResources(32, 0, 16), 32, "blocks"),
-        ("h100-sxm", BlockResources(128, 116224, 32), 1, "shared"),
-        ("h100-sxm", BlockResources(128, 115712, 32), 2, "shared"),
-    ],
-)
-def test_occupancy(device: str, block: BlockResources, blocks: int, limiter: str) -> None:
-    found = occupancy(load(device), block)
-    assert found is not None
-    assert (found.blocks_per_sm, found.limiter) == (blocks, limiter)
-
-
 def test_a_block_that_is_too_large_does_not_fit() -> None:
     assert occupancy(load("a100"), BlockResources(128, 200_000, 32)) is None
     report = analyze(gemm(tile_k=256, stages=4), load("a100"))

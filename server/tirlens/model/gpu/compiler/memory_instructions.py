@@ -138,17 +138,15 @@ def join_shared_accesses(
     others = (one for one in statement.accesses if one is not access)
     if any(one.buffer == access.buffer for one in others):
         return 1  # a store may write what the next iteration loads
-    most = min(MAX_JOINED_ELEMENTS, int(MAX_JOINED_BYTES / dtype_bytes(buffer.dtype)))
     chosen = frozenset[str]().union(*map(free_variables, context.conditions))
     for loop in _unrolled_loops(context):
-        number = loop.trip_count
-        while number % most:
+        most = min(MAX_JOINED_ELEMENTS, int(MAX_JOINED_BYTES / dtype_bytes(buffer.dtype)))
+        while loop.trip_count % most:
             most //= 2
         if loop.var not in chosen:
             found = _aligned_vector(access, buffer, context, loop, most)
             if found > 1:
                 return found
-        most = min(MAX_JOINED_ELEMENTS, int(MAX_JOINED_BYTES / dtype_bytes(buffer.dtype)))
     return 1
 
 
