@@ -117,7 +117,7 @@ def exposed_latency_s(
     if leaf.count.executions is not None:
         threads = leaf.threads if leaf.source.per == "thread" else 1
         executions = min(executions, leaf.count.executions / (context.blocks * threads))
-        if executions and waits and leaf.read_bytes:
+        if executions:
             # The compiler issues the loads of several iterations together.
             iterations_per_wait = max(sequential_executions(leaf, context.blocks) / executions, 1.0)
     waits_s = _all_waits_s(leaf, context, waits, iterations_per_wait, executions)

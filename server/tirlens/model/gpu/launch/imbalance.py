@@ -24,7 +24,7 @@ from tirlens_counting.expressions import (
 )
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext, PathStep
-from ...tree.node import CostNode, Leaf
+from ...tree.node import CostNode
 from ...tree.timed_node import TimedNode
 from ..memory.l2_sharing import block_order
 
@@ -124,9 +124,7 @@ def _collect_leaf_times(timed: TimedNode, found: list[tuple[CostNode, float, flo
         _collect_leaf_times(child, found)
     if timed.node is None or not timed.own_s:
         return
-    if isinstance(timed.node, Leaf):
-        found.append((timed.node, timed.own_s, timed.startup_s))
-    elif inside := timed.node.leaves():
+    if inside := timed.node.leaves():
         found.append((inside[0], timed.own_s, timed.startup_s))
 
 
