@@ -6,10 +6,16 @@ import pytest
 
 from support.kernels import launched, modelled, site, workload
 from tirlens.hardware import load
-from tirlens.model.gpu.block.warp_roles.program_builder import cluster_leader_share
+from tirlens.model.gpu.block.warp_roles.program_builder import (
+    RoleCosts,
+    build_program,
+    cluster_leader_share,
+)
 from tirlens.model.gpu.block.warp_roles.roles import concurrent_groups
+from tirlens.model.gpu.block.warp_roles.warp_program import StraightCode
 from tirlens_worker.facts import (
     Access,
+    Arith,
     Branch,
     Buffer,
     Expr,
@@ -86,3 +92,21 @@ def test_a_load_after_roles_waits_for_itself() -> None:
     # The arrays are in L2.
     latency_s = followed.context.memory.l2_latency_s
     assert followed.node_times.total_s > alone.node_times.total_s + latency_s > 2 * latency_s
+
+
+def test_straight_code_keeps_a_unit_busy_for_all_of_its_statements() -> None:
+    """Of 128 threads two times three exponentials: an SM starts 16 in a clock, sustained 14.4."""
+    exponentials = Store(
+        "y[tx] = f(y[tx])",
+        (Arith("exp", "float32", 3),),
+        (Access("y", "read", ("tx",)), Access("y", "write", ("tx",))),
+    )
+    array = Buffer("y", "y", "float32", (128,), "shared")
+    device = load("h100-sxm")
+    found = modelled(launched((exponentials, exponentials), (array,), blocks=264), device)
+    costs = RoleCosts(found.context, 264, lambda nodes, executions: ())
+    statements = found.tree[0].children[0].children
+    (code,) = build_program(statements, costs, 1.0)
+    assert isinstance(code, StraightCode)
+    busy_clocks = code.unit_busy_s["sfu"] * device.clock_hz
+    assert busy_clocks == pytest.approx(2 * 3 * 128 / 14.4)
