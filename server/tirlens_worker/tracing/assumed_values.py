@@ -14,7 +14,6 @@ from typing import (
     Any,
     Collection,
     Dict,
-    FrozenSet,
     Iterator,
     List,
     Mapping,
@@ -23,7 +22,7 @@ from typing import (
     Tuple,
 )
 
-Texts = Tuple[str, ...]
+from .names_in_company import Texts, in_company
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     ),
     (r"(n_|num_)?groups?(_num)?|kv_group(_num)?|g", ("1", "8", "4")),
     (r"group_?size", ("128", "32", "64", "1")),
-    (r"(n_|num_|total_)?(q_)?heads?(_num|_q)?|h|hq|qh|nheads|q_heads?", ("32", "16", "128")),
+    (r"(n_|num_|total_)?(q_)?heads?(_num|_q)?|h|hq|hv|qh|nheads|q_heads?", ("32", "16", "128")),
     (r"(.*_)?batch(_?size|es)?|(bs|b|z)(_?size)?|(n|num)_?batch(es)?", ("8", "1")),
     # The boundaries of a batch of sequences of other lengths.
     (r"(b|bs|batch(_size)?)_plus_(one|1)", ("9", "2")),
@@ -105,6 +104,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"(stride|st|pad(ding)?|dilation)(_?[dhw])?", ("1",)),
     # Streams of hyper-connections: DeepSeek's mHC has four.
     (r"(n_?)?hc(_mult)?|n_?(expand|streams?)", ("4",)),
+    (r"pool(ing)?_?(k(ernel)?|s(ize|tride)?|kernel_?size|window)", ("2", "3")),
     (r"(kernel|filter)(_?size|_?[dhw])?|k[dhw]", ("3",)),
     (
         r"(is_?|use_?|with_?|has_?|enable_?|do_|no_|return_?|need_?|should_?|store_|save_).*|.*(causal|mask(ed)?|verbose)",
@@ -154,44 +154,16 @@ _IS_OF_TILE = re.compile(r".*(block|blk|tile)|b")
 _IS_OF_HEAD = re.compile(r".*dim(_?(qk|v|k|q|head|size))?|d_?(head|state|qk|v|k|q)?|.*head_?size")
 
 
-# The meaning of a letter depends on the other parameters: k is a head dimension with v or h and
-# without the m or n of a product; n is the batch of (n, s, h, d).  Each row: the letter, sets of
-# names of which one each is required, names that are excluded, the values.  The first row that
-# applies is used.
-_HEADS = frozenset(["h", "hq", "qh", "heads", "num_heads", "nheads"])
-_IMAGES = frozenset(["ih", "iw", "oh", "ow", "ic", "oc"])
-_WIDTHS = frozenset(["w", "iw", "w_in", "in_w", "width"])
-_IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts], ...] = (
-    ("k", (_HEADS | {"v"},), frozenset("mn"), ("128", "64")),
-    ("n", (_HEADS, frozenset(["s", "l", "t", "seq_len", "seqlen"])), frozenset("bm"), ("8", "1")),
-    ("k", (_IMAGES,), frozenset("mn"), ("3", "1")),
-    # A convolution of images with C channels by F filters.
-    ("k", (frozenset("w"), frozenset("cf")), frozenset("m"), ("3", "1")),
-    ("n", (frozenset("w"), frozenset("h"), frozenset("c")), frozenset("m"), ("8", "1")),
-    ("d", (frozenset("w"), frozenset("h"), frozenset("c")), frozenset("m"), ("16", "8")),
-    ("h", (frozenset("w"), frozenset("c")), frozenset("m"), ("64", "32")),
-    ("w", (frozenset("h"), frozenset("c")), frozenset("m"), ("64", "32")),
-    ("n", (_WIDTHS,), frozenset("mk"), ("8", "1")),
-    ("h", (_WIDTHS,), frozenset("dlst"), ("128", "64")),
-    # The best k of some scores, or of a router's.
-    ("k", (frozenset(["scores", "logits", "x"]),), frozenset("mn"), ("8", "2")),
-    # flash-linear-attention: blocks of BT x BS, and the numbers of BK in K and of BV in V.
-    ("bs", (frozenset(["bt"]),), frozenset(), ("64", "32")),
-    ("nk", (frozenset("k"), frozenset(["bk"])), frozenset(), ("4", "2")),
-    ("nv", (frozenset("v"), frozenset(["bv"])), frozenset(), ("2", "1")),
-    # State-space models: a head's state of N x P, and products of R columns.
-    ("n", (_HEADS, frozenset("p")), frozenset("mk"), ("128", "64")),
-    ("p", (_HEADS, frozenset("n")), frozenset("mk"), ("64", "128")),
-    ("r", (_HEADS, frozenset("n"), frozenset("p")), frozenset("mk"), ("4", "1")),
-)
-
-
 def by_name(
     name: str, annotation: Any = None, others: Collection[str] = (), context: str = ""
 ) -> Texts:
     """Values for a parameter by its name and the `others`, then by its type; never empty."""
-    values = _in_company(name, others)
-    if name.lower() == "m" and _IS_VECTOR.search(context.lower()) and {*"nk"} <= _lower(others):
+    values = in_company(name, others)
+    if (
+        name.lower() == "m"
+        and _IS_VECTOR.search(context.lower())
+        and {"n", "k"} <= {other.lower() for other in others}
+    ):
         values = _ONE_ROW
     if values:
         return values
@@ -221,23 +193,6 @@ def by_name(
     return _of_type(str(hint))
 
 
-def _in_company(name: str, others: Collection[str]) -> Texts:
-    """Values for a letter whose meaning the `others` say; none for other names."""
-    others = _lower(others)
-    for letter, required, excluded, values in _IN_COMPANY:
-        if (
-            name.lower() == letter
-            and all(others & one for one in required)
-            and not others & (excluded - {letter})
-        ):
-            return values
-    return ()
-
-
-def _lower(names: Collection[str]) -> FrozenSet[str]:
-    return frozenset(name.lower() for name in names)
-
-
 def _dtypes(name: str, context: str) -> Texts:
     """The dtypes of an operand: 8-bit ones in a kernel with a name such as ``gemm_fp8``."""
     if not _IS_FLOAT8.search(context.lower()):
@@ -264,7 +219,7 @@ def size(
 
     `others` are the names of the other dimensions, `context` that of the kernel.
     """
-    named = _in_company(name, others)
+    named = in_company(name, others)
     if name.lower() == "m" and _IS_VECTOR.search(context.lower()):
         named = _ONE_ROW
     named = named or next((v for pattern, v in _PATTERNS if pattern.fullmatch(name.lower())), ())
