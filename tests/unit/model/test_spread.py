@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.kernels import launched, leaves, workload
 from tirlens.model.gpu.mapping.active_threads import find_activity
+from tirlens.model.gpu.mapping.array_mappings import have_no_more_wavefronts
 from tirlens.model.gpu.mapping.thread_mapping import map_to_threads
 from tirlens.model.tree.context import EnclosingLoop, LoopContext, PathStep
 from tirlens.model.tree.thread_mapping import MemoryRequest, ThreadMapping
@@ -365,3 +368,29 @@ def test_a_product_has_its_tiles_swizzled(pitch: int, is_multiplied: bool, wavef
     _, stored = workload(kernel).mapped.mappings[leaves(kernel)[0]].requests
     assert stored is not None
     assert (stored.vector, stored.wavefronts) == (1, wavefronts)
+
+
+CONFLICT = MemoryRequest(4, 0.0, 8.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_at_most"),
+    [
+        ((CONFLICT,), (CONFLICT,), True),
+        ((replace(CONFLICT, wavefronts=4.0),), (CONFLICT,), True),
+        ((CONFLICT,), (replace(CONFLICT, wavefronts=4.0),), False),
+        # Shorter vectors are more instructions, each with fewer wavefronts.
+        ((replace(CONFLICT, vector=2, wavefronts=4.0),), (CONFLICT,), False),
+        ((None, CONFLICT), (None, CONFLICT), True),
+        ((None,), (CONFLICT,), False),
+        ((CONFLICT,), (None,), False),
+        ((CONFLICT,), (CONFLICT, None), False),
+    ],
+)
+def test_requests_with_fewer_conflicts(
+    one: tuple[MemoryRequest | None, ...], other: tuple[MemoryRequest | None, ...], is_at_most: bool
+) -> None:
+    mappings = [ThreadMapping(4, 2.0, False, requests) for requests in (one, other)]
+    assert have_no_more_wavefronts(mappings[:1], mappings[1:]) == is_at_most
+    repeated = replace(mappings[0], repeats=4.0)
+    assert not have_no_more_wavefronts([repeated], mappings[1:])
