@@ -120,6 +120,27 @@ def test_an_array_in_local_memory() -> None:
     )
 
 
+@pytest.mark.parametrize("is_atomic", [False, True])
+def test_an_array_that_a_line_updates_is_loaded_and_stored_once(is_atomic: bool) -> None:
+    place = ("j",)
+    modes = ("atomic",) if is_atomic else ("read", "write")
+    update = Store("a[j] += 1", (), tuple(Access("a", m, place) for m in modes), sites=site(FILL))  # type: ignore[arg-type]
+    facts = launched(
+        (Loop("serial", "j", 0, ELEMENTS, (update,), sites=site(4)),),
+        (Buffer("a", "a", "float32", (ELEMENTS,), "local"),),
+        BLOCKS,
+        THREADS,
+    )
+    both = (IN_STACK[0], access(FILL, "read", 4, 8, 1, False))
+    kernel = modelled(compiled(facts, stack_bytes=4 * ELEMENTS, local_accesses=both), A100)
+    (update_leaf,) = kernel.leaves
+    moved = 4 * ELEMENTS * THREADS * BLOCKS
+    spills = kernel.busy.spills[update_leaf]
+    assert (spills.read_bytes, spills.stored_bytes) == (moved, moved)
+    local = kernel.context.compiled.thread.local_memory
+    assert local[update_leaf].instructions == moved / 4 + moved / 16
+
+
 def test_a_frame_that_l1_does_not_hold_is_read_from_l2() -> None:
     # Four blocks of 128 threads are resident.
     few = compiled(local_array(), registers_per_thread=128, local_accesses=IN_STACK)

@@ -233,9 +233,7 @@ def _store_loops(leaves: Sequence[Leaf], buffers: Mapping[str, Buffer]) -> Store
             scope = buffers[access.buffer].scope
             if access.mode != "read" and scope != "global":
                 loops = own_loops if scope in PRIVATE_SCOPES else block_loops
-                known = found.get(access.buffer)
-                if known is None or not loops <= known:
-                    found[access.buffer] = (known or NO_LOOPS) | loops
+                found[access.buffer] = found.get(access.buffer, NO_LOOPS) | loops
     return found
 
 
