@@ -1,10 +1,11 @@
-"""Distinct elements that an access touches, enumerated by hand."""
+"""Distinct elements and sectors that an access touches, enumerated by hand."""
 
 from __future__ import annotations
 
 import pytest
 
 from tirlens.model.gpu.memory.access_footprint import AccessFootprint
+from tirlens.model.gpu.memory.flat_address import AddressTerm, FlatAddress, join_neighbours
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Expr
 
@@ -64,3 +65,53 @@ def test_elements_that_data_select_from(
 ) -> None:
     footprint = AccessFootprint(Access("A", "read", indices), CONTEXT, shape)
     assert footprint.candidate_elements("j", "i") == (elements, frozenset(names))
+
+
+@pytest.mark.parametrize(
+    ("starts", "widths", "fractions"),
+    [
+        ((0, 4), (8, 8), (1, 1)),
+        ((4, 0, 4), (8, 8, 8), (1, 1, 1)),
+        # Less than a sector in between: both may be in one, or in neighbours.
+        ((0, 32), (36, 36), (8 / 36, 8 / 36)),
+        # A whole sector may be in between.
+        ((0, 36), (4, 4), (1, 1)),
+        ((0, 4, 100), (8, 8, 4), (1, 1, 1)),
+    ],
+)
+def test_neighbours_in_sectors_are_one_address(
+    starts: tuple[int, ...], widths: tuple[float, ...], fractions: tuple[float, ...]
+) -> None:
+    found = join_neighbours([FlatAddress((), start, 4.0) for start in starts], 32)
+    assert tuple(one.width_bytes for one in found) == widths
+    assert tuple(one.used_fraction for one in found) == fractions
+
+
+@pytest.mark.parametrize(
+    ("strides", "start", "elements", "sectors"),
+    [
+        # 64 floats beside each other, in two directions, and from the middle of a sector.
+        ((4,), 0, 256, 8),
+        ((4,), 16, 256, 9),
+        # One of each sector, of every second one, and of each 36 bytes: none shares a sector.
+        ((32,), 0, 256, 64),
+        ((64,), 0, 256, 64),
+        ((36,), 0, 256, 64),
+        # Eight runs: at sectors, or at any eighth byte, where three of four begin in one more.
+        ((4, 1024), 0, 2048, 64),
+        ((4, 1000), 0, 2048, 8 * 8.75),
+        # Seven shifts of the run by an element.
+        ((4, 4), 0, 4 * (64 + 7), 9),
+    ],
+)
+def test_sectors_of_runs(
+    strides: tuple[int, ...], start: int, elements: float, sectors: float
+) -> None:
+    ranges = {"i": (0, 63), "j": (0, 7)}
+    terms = tuple(
+        AddressTerm(stride, name, frozenset(name), 1, False)
+        for stride, name in zip(strides, "ij", strict=False)
+    )
+    found = FlatAddress(terms, start, 4.0).touched_bytes(ranges, 32)
+    assert (found.element_bytes, found.sector_bytes) == (elements, 32 * sectors)
+    assert found.density == pytest.approx(32 * sectors / elements)
