@@ -55,7 +55,17 @@ def test_the_bars_of_the_waterfall_are_the_whole_time() -> None:
     for before, after in pairwise(bars):
         assert math.isclose(before["start"] + before["length"], after["start"], abs_tol=1e-3)
     assert [bar["kind"] for bar in bars][-2:] == ["launch", "tail"] or bars[-1]["kind"] == "launch"
-    assert 0 < found["roofline"][0] <= 1
+    assert [name.split()[0] for _, name in found["limits"]] == ["roofline"]
+    assert 0 < found["limits"][0][0] <= 1
+
+
+def test_the_reachable_time_is_a_limit_of_the_waterfall() -> None:
+    report = replace(view().report, reachable_time_s=view().report.time_s / 2)
+    (_, roofline), (at, reachable) = kernel_data(replace(view(), report=report))["waterfall"][
+        "limits"
+    ]
+    assert roofline.startswith("roofline ") and reachable.startswith("reachable ")
+    assert math.isclose(at, 0.5, abs_tol=1e-3)
 
 
 def test_positions_are_inside_of_their_charts() -> None:

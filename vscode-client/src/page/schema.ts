@@ -88,12 +88,16 @@ export interface Bar {
   bound: string;
 }
 
-/** The parts of the kernel's time one after the other. */
+/**
+ * The parts of the kernel's time one after the other.
+ *
+ * `limits` are the times of the roofline and of the fastest known structure, where there are any.
+ */
 export interface Waterfall {
   bars: Bar[];
   total: string;
   ticks: Tick[];
-  roofline: Tick | null;
+  limits: Tick[];
 }
 
 /** An axis of a chart. */

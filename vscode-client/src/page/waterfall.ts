@@ -13,12 +13,14 @@ const ROW = 22;
 const BAR = 14;
 const TOP = 20;
 const CHARACTER = 6.3;
+/** Right of this the name of a limit is left of its line. */
+const LEFT_OF_LINE = 0.75;
 /** Room for the time behind a bar. */
 const TIME = 96;
 
 export function waterfall(host: Host, data: Waterfall, file: string, names: Lines): Figure {
   const parts = data.bars.map((bar) => `${bar.label} ${bar.time}, ${bar.share}`).join("; ");
-  const options = { title: "Where the time goes", summary: `${data.total} in all: ${parts}`, file };
+  const options = { title: "Where the time goes", summary: `${[`${data.total} in all`, ...data.limits.map(([, text]) => text)].join(", ")}: ${parts}`, file };
   return figure(host, options, (target, width) => draw(host, target, width, data, names));
 }
 
@@ -32,12 +34,11 @@ function draw(host: Host, target: SVGSVGElement, width: number, data: Waterfall,
       svg("text", { x: x(at), y: bottom + 14, class: "tick", "text-anchor": anchor(at) }, text),
     );
   }
-  if (data.roofline) {
-    const [at, text] = data.roofline;
-    target.append(
-      svg("line", { x1: x(at), x2: x(at), y1: TOP - 4, y2: bottom, class: "limit" }),
-      svg("text", { x: x(at), y: TOP - 8, class: "limit-name", "text-anchor": at > 0.75 ? "end" : "start" }, text),
-    );
+  for (const [at] of data.limits) {
+    target.append(svg("line", { x1: x(at), x2: x(at), y1: TOP - 4, y2: bottom, class: "limit" }));
+  }
+  for (const { at, text, anchor } of limitNames(data.limits, x)) {
+    target.append(svg("text", { x: at, y: TOP - 8, class: "limit-name", "text-anchor": anchor }, text));
   }
   const marks: Mark[] = [];
   data.bars.forEach((bar, index) => {
@@ -73,6 +74,23 @@ function draw(host: Host, target: SVGSVGElement, width: number, data: Waterfall,
   });
   connect(marks);
   return bottom + 22;
+}
+
+/** The names of the limits, from left to right: one on each side of two lines, or both at the last. */
+function limitNames(limits: Waterfall["limits"], x: (at: number) => number): { at: number; text: string; anchor: string }[] {
+  const [first, second] = [...limits].sort(([one], [other]) => one - other);
+  if (first === undefined) {
+    return [];
+  }
+  if (second === undefined || second[0] > LEFT_OF_LINE) {
+    const text = limits.length > 1 ? `${first[1]}, ${second?.[1]}` : first[1];
+    const at = second?.[0] ?? first[0];
+    return [{ at: x(at), text, anchor: at > LEFT_OF_LINE ? "end" : "start" }];
+  }
+  return [
+    { at: x(first[0]), text: first[1], anchor: "end" },
+    { at: x(second[0]), text: second[1], anchor: "start" },
+  ];
 }
 
 function name(bar: Waterfall["bars"][number], names: Lines): string {

@@ -105,14 +105,18 @@ def waterfall(report: KernelReport) -> Waterfall | None:
             }
         )
         start_s += part.time_s
-    limit_s = report.roofline_time_s
     return {
         "bars": bars,
         "total": labels.seconds(total_s),
         "ticks": [Tick(fraction(at / total_s), labels.seconds(at)) for at in linear_ticks(total_s)],
-        "roofline": None
-        if limit_s is None
-        else Tick(fraction(min(limit_s / total_s, 1.0)), f"roofline {labels.seconds(limit_s)}"),
+        "limits": [
+            Tick(fraction(min(limit_s / total_s, 1.0)), f"{name} {labels.seconds(limit_s)}")
+            for name, limit_s in (
+                ("roofline", report.roofline_time_s),
+                ("reachable", report.reachable_time_s),
+            )
+            if limit_s is not None
+        ],
     }
 
 

@@ -148,12 +148,15 @@ class Bar(TypedDict):
 
 
 class Waterfall(TypedDict):
-    """The parts of the kernel's time one after the other."""
+    """The parts of the kernel's time one after the other.
+
+    `limits` are the times of the roofline and of the fastest known structure, where there are any.
+    """
 
     bars: list[Bar]
     total: str
     ticks: list[Tick]
-    roofline: Tick | None
+    limits: list[Tick]
 
 
 class Axis(TypedDict):
