@@ -6,6 +6,7 @@ import pytest
 
 from support.kernels import launched, workload
 from tirlens.model.counting.kernel_counter import KernelCounter
+from tirlens.model.gpu.compiler.live_ranges import LiveRange
 from tirlens.model.gpu.compiler.register_pressure import RegisterDemand, find_register_demand
 from tirlens_worker.facts import (
     Access,
@@ -146,3 +147,19 @@ def peak(facts: KernelFacts) -> float:
 
 def live(facts: KernelFacts) -> RegisterDemand:
     return find_register_demand(workload(facts).tree, KernelCounter(facts, {}).counts(), {})
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_local"),
+    [
+        (3, 5, False),  # the first statement accesses the same part in all iterations
+        (4, 5, True),
+        (4, 6, False),
+        (6, 6, False),
+        (0, 2, False),  # no statement accesses it
+    ],
+)
+def test_iterations_with_parts_of_their_own(low: int, high: int, is_local: bool) -> None:
+    names = [(3, frozenset("j")), (4, frozenset("i")), (5, frozenset("ij")), (6, frozenset[str]())]
+    life = LiveRange(3, 6, False, 4.0, names)
+    assert life.is_local_to_iteration(low, high, "i") == is_local

@@ -98,8 +98,7 @@ def chain_clk(nest: Nest, device: Device) -> tuple[float, float]:
         ),
         default=1,
     )
-    within = recurrence_clk(list(dependences(nest, None, device))) * copies if copies > 1 else 0.0
-    return carried, within
+    return carried, recurrence_clk(list(dependences(nest, None, device))) * copies
 
 
 def entry_chain_clk(nest: Nest, device: Device) -> float:
