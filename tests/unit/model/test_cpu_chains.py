@@ -39,6 +39,24 @@ def test_a_recurrence_takes_the_latencies_on_its_path(
     assert found == pytest.approx(300 * LENGTH * latencies * STEP_S, rel=0.1)
 
 
+@pytest.mark.parametrize("paths", [(("add",), ("add", "mul")), (("add", "mul"), ("add",))])
+def test_of_two_uses_of_an_element_the_longer_path_counts(
+    paths: tuple[tuple[str, ...], ...],
+) -> None:
+    made = recurrence(1, "add", "mul")
+    (outer,) = made.body
+    assert isinstance(outer, Loop)
+    (inner,) = outer.body
+    assert isinstance(inner, Loop)
+    (leaf,) = inner.body
+    assert isinstance(leaf, Statement)
+    reads = tuple(replace(leaf.accesses[0], path=path) for path in paths)
+    leaf = replace(leaf, accesses=(*reads, leaf.accesses[1]))
+    twice = replace(made, body=(replace(outer, body=(replace(inner, body=(leaf,)),)),))
+    found = timed(analyze(twice, DEVICE))
+    assert found == pytest.approx(300 * LENGTH * 2 * STEP_S, rel=0.1)
+
+
 def test_a_longer_dependence_distance_overlaps_iterations() -> None:
     near, far = (timed(analyze(recurrence(d, "add", "add", "add"), DEVICE)) for d in (1, 4))
     assert near > 2 * far

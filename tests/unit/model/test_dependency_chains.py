@@ -9,7 +9,7 @@ from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.block.dependency_chains import is_thread_code, longest_chain_s
 from tirlens.model.gpu.block.exposed_latency import chain_clocks
-from tirlens.model.gpu.block.memory_parallelism import is_straight_line
+from tirlens.model.gpu.block.memory_parallelism import address_arrays, is_straight_line
 from tirlens.model.tree.timed_node import TimedNode
 from tirlens_worker.facts import (
     Access,
@@ -107,6 +107,17 @@ def test_code_without_a_jump(node: Node, is_straight: bool) -> None:
     (grid,) = counted.tree
     (inner,) = grid.children[0].children
     assert is_straight_line(inner, counted.instructions) == is_straight
+
+
+def test_arrays_in_the_addresses_of_loads() -> None:
+    """An address that is stored to holds up no load."""
+    accesses = (
+        Access("X", "read", (("load", "Y", "tx"),)),
+        Access("Y", "write", (("load", "X", "tx"),)),
+        Access("r", "read", (("load", "r", 0),)),
+    )
+    (leaf,) = leaves(launched((Evaluate("", (), accesses),), BUFFERS))
+    assert address_arrays(leaf) == {"Y"}
 
 
 def test_chain_clocks_add_up_over_the_instructions_of_an_element() -> None:
