@@ -9,7 +9,11 @@ from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.block.dependency_chains import is_thread_code, longest_chain_s
 from tirlens.model.gpu.block.exposed_latency import chain_clocks
-from tirlens.model.gpu.block.memory_parallelism import address_arrays, is_straight_line
+from tirlens.model.gpu.block.memory_parallelism import (
+    address_arrays,
+    is_straight_line,
+    loaded_arrays,
+)
 from tirlens.model.tree.timed_node import TimedNode
 from tirlens_worker.facts import (
     Access,
@@ -109,7 +113,7 @@ def test_code_without_a_jump(node: Node, is_straight: bool) -> None:
     assert is_straight_line(inner, counted.instructions) == is_straight
 
 
-def test_arrays_in_the_addresses_of_loads() -> None:
+def test_arrays_of_loads_and_of_their_addresses() -> None:
     """An address that is stored to holds up no load."""
     accesses = (
         Access("X", "read", (("load", "Y", "tx"),)),
@@ -118,6 +122,7 @@ def test_arrays_in_the_addresses_of_loads() -> None:
     )
     (leaf,) = leaves(launched((Evaluate("", (), accesses),), BUFFERS))
     assert address_arrays(leaf) == {"Y"}
+    assert loaded_arrays(leaf) == {"X"}
 
 
 def test_chain_clocks_add_up_over_the_instructions_of_an_element() -> None:

@@ -77,6 +77,8 @@ def test_elements_that_data_select_from(
         # A whole sector may be in between.
         ((0, 36), (4, 4), (1, 1)),
         ((0, 4, 100), (8, 8, 4), (1, 1, 1)),
+        ((0, 100, 104), (4, 8, 8), (1, 1, 1)),
+        ((0, 20, 40), (44, 44, 44), (12 / 44, 12 / 44, 12 / 44)),
     ],
 )
 def test_neighbours_in_sectors_are_one_address(
