@@ -10,6 +10,7 @@ from support.kernels import gemm
 from tirlens_worker.facts import Access, Branch, Buffer, Expr, Loop, Statement
 from tirlens_worker.tracing.array_extents import sizes_of_accesses
 from tirlens_worker.tracing.assumed_sizes import compact_strides
+from tirlens_worker.tracing.packed_lengths import longest_sequences
 
 
 @pytest.mark.parametrize(
@@ -57,3 +58,26 @@ def test_a_dimension_holds_what_is_accessed(
     facts = replace(gemm(), buffers=(array,), body=(loops,))
     sizes = {"total": 64, "batch": 8}
     assert sizes_of_accesses(facts, ["total", "batch"], sizes) == expected
+
+
+@pytest.mark.parametrize(
+    ("offsets", "names", "expected"),
+    [
+        ("cu_seqlens_q", ["max_seqlen_q", "total"], {"max_seqlen_q": 512}),
+        ("cu_seqlens_q", ["max_seqlen_kv"], {"max_seqlen_kv": 1024}),
+        ("q_offsets", ["max_len"], {"max_len": 1024}),
+        ("table", ["max_seqlen_q"], {}),
+        ("cu_seqlens_q", ["seqlen_q"], {}),
+    ],
+)
+def test_the_longest_sequence_fits_the_rows_and_the_number_of_sequences(
+    offsets: str, names: list[str], expected: dict[str, int]
+) -> None:
+    arrays = (
+        Buffer("Q", "Q", "float16", ("total", 32, 128), is_parameter=True),
+        Buffer("K", "K", "float16", ("total_kv", 128), is_parameter=True),
+        Buffer("offsets", offsets, "int32", ("batch",), is_parameter=True),
+    )
+    facts = replace(gemm(), buffers=arrays)
+    sizes = {"total": 4096, "total_kv": 8192, "batch": 9, "max_seqlen_q": 4096}
+    assert longest_sequences(facts, names, sizes) == expected

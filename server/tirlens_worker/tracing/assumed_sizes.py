@@ -24,6 +24,7 @@ from . import assumed_values
 from .array_extents import sizes_of_accesses
 from .device_fit import LONGEST_S, USUAL_SHARE
 from .model_attempts import first_hints, sizes_of_model
+from .packed_lengths import longest_sequences
 from .plausible_work import work_time_s
 
 # Of a dimension whose name says nothing.
@@ -75,6 +76,8 @@ def assumed_sizes(
             break
         free[largest] //= 2
     sizes = {name: fixed.get(name) or free[name] for name in missing}
+    unsaid = [name for name in free if name not in request.hints]
+    sizes.update(longest_sequences(facts, unsaid, {**facts.sizes, **sizes}))
     needed = sizes_of_accesses(facts, free, {**facts.sizes, **sizes})
     sizes.update(needed)
     dense = compact_strides(facts, {**facts.sizes, **sizes})

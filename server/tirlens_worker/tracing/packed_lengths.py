@@ -1,0 +1,69 @@
+"""The longest of several sequences that arrays hold one after the other."""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, Iterable, List, Mapping, Optional
+
+from ..facts import KernelFacts
+from ..frameworks.symbolic.evaluation import evaluate
+
+_LONGEST = re.compile(r"max_?(seq_?)?(len|length)s?(_?(q|k|kv))?|max_?seq(_?(q|k|kv))?")
+# Where each sequence begins: one more than there are sequences.
+_OFFSETS = re.compile(r"(cu|cum)_?.*(seq|len).*|.*(offset|indptr|starts?)s?(_.*)?")
+
+
+def longest_sequences(
+    facts: KernelFacts, names: Iterable[str], sizes: Mapping[str, int]
+) -> Dict[str, int]:
+    """The lengths `names` of longest sequences, in a batch whose rows are split evenly.
+
+    They are those of a kernel that gets the offsets of its sequences. None is known where no array
+    of offsets has a size.
+
+    Parameters
+    ----------
+    facts
+        A kernel.
+    names
+        Variables whose sizes are assumed.
+    sizes
+        The sizes of all variables.
+    """
+    longest = [name for name in names if _LONGEST.fullmatch(name.lower())]
+    count = _sequences(facts, sizes) if longest else None
+    rows = _rows(facts, sizes)
+    if count is None or not rows:
+        return {}
+    return {name: max(1, -(-_rows_of(name, rows) // count)) for name in longest}
+
+
+def _sequences(facts: KernelFacts, sizes: Mapping[str, int]) -> Optional[int]:
+    for buffer in facts.buffers:
+        is_list = buffer.is_parameter and len(buffer.shape) == 1 and "int" in buffer.dtype
+        if is_list and _OFFSETS.fullmatch(buffer.name.lower()):
+            extent = evaluate(buffer.shape[0], sizes.get)
+            if extent is not None and extent > 1:
+                return int(extent) - 1
+    return None
+
+
+def _rows(facts: KernelFacts, sizes: Mapping[str, int]) -> Dict[str, int]:
+    """The sizes of first dimensions of arrays that are variables, by name."""
+    found: List[str] = []
+    for buffer in facts.buffers:
+        if buffer.is_parameter and len(buffer.shape) > 1 and isinstance(buffer.shape[0], str):
+            found.append(buffer.shape[0])
+    return {name: sizes[name] for name in found if name in sizes}
+
+
+def _rows_of(name: str, rows: Mapping[str, int]) -> int:
+    """The rows of the queries or of the keys, as the name says, else the most."""
+    of_keys = ("k", "kv")
+    last = name.lower().rpartition("_")[2]
+    same = [
+        size
+        for row, size in rows.items()
+        if last in ("q", *of_keys) and row.lower().endswith(of_keys) == (last in of_keys)
+    ]
+    return max(same or rows.values())
