@@ -23,7 +23,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 from measured.predict import FILES, MOST_HARNESS  # noqa: E402
 from measured.tables import board, measurements  # noqa: E402
 from tirlens.headroom import reachable  # noqa: E402
-from tirlens.headroom.job import Job, Product, job_of  # noqa: E402
+from tirlens.headroom.job import Job, Pass, job_of  # noqa: E402
 from tirlens.model import Workload, workload_of  # noqa: E402
 from tirlens_worker.codec import from_json  # noqa: E402
 from tirlens_worker.facts import KernelFacts  # noqa: E402
@@ -63,7 +63,7 @@ def reaches(every: int = 1) -> Iterator[Reach]:
             fastest[row.device_id, job] = min(found, known, key=lambda one: one[0])
     passes = 0
     for (device, job), (measured_s, family, workload) in fastest.items():
-        if not isinstance(job, Product):
+        if isinstance(job, Pass):
             passes += 1
             if passes % every:
                 continue

@@ -9,7 +9,8 @@ import pytest
 from support import kernels
 from tirlens.hardware import load
 from tirlens.headroom import reachable
-from tirlens.headroom.job import Job, Pass, Product, job_of
+from tirlens.headroom.job import Attention, Job, Pass, Product, job_of
+from tirlens.headroom.structures import attention, tiled_product
 from tirlens.ide import hovers, tables
 from tirlens.model import workload_of
 from tirlens.model.report import KernelReport
@@ -97,6 +98,37 @@ def test_nothing_is_said_where_there_is_no_room(n: int) -> None:
 def test_none_is_said_where_none_is_known(device: str) -> None:
     facts = kernels.scale(scheduled=False)
     assert evaluate_kernel(facts, load(device), {}, advice=True).reachable_time_s is None
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        Product(1, 1024, 2048, 512, "float16", "float16"),
+        Product(4, 256, 1024, 512, "float8_e4m3", "bfloat16"),
+        Attention(8, 1024, 2048, 2048.0, 128, "bfloat16"),
+        # Four heads of queries for one of keys: more queries than keys.
+        Attention(2, 8192, 2048, 2048.0, 64, "float16"),
+    ],
+    ids=("product", "batched product of 8 bits", "attention", "grouped queries"),
+)
+def test_a_structure_does_the_job_that_it_is_for(expected: Product | Attention) -> None:
+    device = load("h100-sxm")
+    candidates = (
+        attention.candidates(expected, device)
+        if isinstance(expected, Attention)
+        else tiled_product.candidates(expected, device)
+    )
+    found = [job(one.facts) for one in candidates]
+    assert len(found) >= 3 and set(found) == {expected}
+
+
+@pytest.mark.parametrize("exponentials", [1 << 24, 1 << 26], ids=["twice as many", "five times"])
+def test_products_with_other_exponentials_are_no_attention(exponentials: int) -> None:
+    asked = Attention(8, 1024, 2048, 2048.0, 128, "bfloat16")
+    facts = next(attention.candidates(asked, load("h100-sxm"))).facts
+    more = Evaluate("g()", (Arith("exp", "float32", exponentials),))
+    assert job(facts) == asked
+    assert job(with_statement(facts, more)) is None
 
 
 def report() -> KernelReport:

@@ -7,7 +7,7 @@ recognised has no headroom.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -26,6 +26,11 @@ _FEW = 0.02
 _FEW_OPERATIONS = 0.05
 # Exchanges of threads, and indices: of the way, not of the job.
 _OF_THE_WAY = frozenset({"shuffle", "place", "cast"})
+_EXPONENTIALS = ("exp", "exp2")
+#: Of an attention: the exponentials of scores, with those that rescale sums, over the scores.
+_FEW_RESCALED = 1.2
+#: The least share of the keys that a causal mask leaves to the mean query.
+_LEAST_SEEN = 0.45
 
 
 @dataclass(frozen=True)
@@ -52,14 +57,31 @@ class Pass:
     operations: tuple[tuple[str, str, int], ...]
 
 
-Job: TypeAlias = Product | Pass
+@dataclass(frozen=True)
+class Attention:
+    """A weighted mean of the values of keys for each query, with a softmax of their products.
+
+    `heads` are the pairs of a key and a value matrix, of `keys` rows each; `rows` are the queries
+    of all heads that share one pair. Of the keys a query sees `seen_keys` in the mean: all, or half
+    of them where the later ones are masked. `dim` is the length of a query, key and value.
+    """
+
+    heads: int
+    rows: int
+    keys: int
+    seen_keys: float
+    dim: int
+    dtype: str
+
+
+Job: TypeAlias = Product | Pass | Attention
 
 
 def job_of(workload: Workload) -> Job | None:
     """The job of a kernel; None where it is not known.
 
-    It is a product if the sizes of its arrays and the number of its multiplications are those of
-    one, and a pass if it has no matrix products. Its bytes must be exact.
+    It is a product or an attention if the sizes of its arrays and the number of its operations are
+    those of one, and a pass if it has no matrix products. Its bytes must be exact.
     """
     footprint = workload.counted.footprint
     if footprint is None or not footprint.elements.exact or footprint.elements.bounded:
@@ -75,7 +97,13 @@ def job_of(workload: Workload) -> Job | None:
     if product is not None:
         others = sum(count for (op, _), count in operations.items() if op not in ("mma", "fma"))
         return product if others <= _FEW_OPERATIONS * multiplications else None
-    if any(op == "mma" for op, _ in operations) or not found.written:
+    on_matrix_units = sum(count for (op, _), count in operations.items() if op == "mma")
+    if on_matrix_units:
+        exponentials = sum(count for (op, _), count in operations.items() if op in _EXPONENTIALS)
+        return _attention(
+            found.read, found.written, workload.buffers, on_matrix_units, exponentials
+        )
+    if not found.written:
         return None
     numbers = tuple(sorted((*name, count) for name, count in operations.items()))
     return Pass(sum(found.read.values()), sum(found.written.values()), numbers)
@@ -129,3 +157,57 @@ def _product(
     if (batch * m * k, batch * k * n, batch * m * n) != (a, b, c):
         return None
     return Product(batch, m, n, k, dtype, result) if batch * m * n * k == multiplications else None
+
+
+def _attention(
+    read: Mapping[str, int],
+    written: Mapping[str, int],
+    buffers: Mapping[str, Buffer],
+    multiplications: int,
+    exponentials: int,
+) -> Attention | None:
+    """The attention whose arrays have these bytes.
+
+    A query has two products with a key and its value, ``2 dim`` multiplications, and an
+    exponential. The rows are those of the arrays, whose last dimension is `dim`.
+    """
+    largest = sorted(read, key=lambda name: -read[name])[:3]
+    results = sorted(written, key=lambda name: -written[name])[:1]
+    if len(largest) < 3 or not results or results[0] in largest:
+        return None
+    whole = sum(read.values()) + sum(written.values())
+    if whole - sum(read[name] for name in largest) - written[results[0]] > _FEW * whole:
+        return None
+    arrays = [buffers[name] for name in (*largest, results[0])]
+    dtype = arrays[0].dtype
+    dims = {one.shape[-1] if one.shape else None for one in arrays}
+    dim = dims.pop()
+    if dims or not isinstance(dim, int) or dtype_bytes(dtype) != 2:
+        return None
+    if any(one.dtype != dtype for one in arrays):
+        return None
+    row_bytes = dim * dtype_bytes(dtype)
+    queries = int(written[results[0]] // row_bytes)
+    others = sorted(int(read[name] // row_bytes) for name in largest)
+    if queries not in others:
+        return None
+    others.remove(queries)
+    scores = multiplications / (2 * dim)
+    if others[0] != others[1] or not scores <= exponentials <= _FEW_RESCALED * scores:
+        return None
+    seen_keys = scores / queries
+    keys = _keys(arrays[:3], others[0], seen_keys)
+    if keys is None or queries % (others[0] // keys):
+        return None
+    heads = others[0] // keys
+    rows = queries // heads
+    return Attention(heads, rows, keys, seen_keys, dim, dtype) if rows >= _LEAST_SIZE else None
+
+
+def _keys(arrays: Sequence[Buffer], key_rows: int, seen_keys: float) -> int | None:
+    """The rows of one key matrix: a dimension of an array, of which a query sees enough."""
+    sizes = {size for one in arrays for size in (one.shape or ())[:-1] if isinstance(size, int)}
+    fitting = [
+        size for size in sizes if key_rows % size == 0 and _LEAST_SEEN * size <= seen_keys <= size
+    ]
+    return min(fitting, default=None)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device
-from tirlens.headroom.job import Job, Pass, Product, job_of
+from tirlens.headroom.job import Attention, Job, Pass, Product, job_of
 from tirlens.headroom.kernels import Candidate
-from tirlens.headroom.structures import single_pass, tiled_product
+from tirlens.headroom.structures import attention, single_pass, tiled_product
 from tirlens.model import Workload, analyze
 
 _MAX_JOBS = 256
@@ -73,4 +73,6 @@ def _best(job: Job, device: Device) -> Reachable | None:
 def _candidates(job: Job, device: Device) -> Iterator[Candidate]:
     if isinstance(job, Product):
         return tiled_product.candidates(job, device)
+    if isinstance(job, Attention):
+        return attention.candidates(job, device)
     return single_pass.candidates(job, device)

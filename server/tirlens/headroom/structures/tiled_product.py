@@ -9,13 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from tirlens.hardware.spec import Device
 from tirlens.headroom.job import Product
-from tirlens.headroom.kernels import SITES, Candidate, kernel_facts
+from tirlens.headroom.kernels import (
+    SITES,
+    Candidate,
+    fill,
+    kernel_facts,
+    load,
+    product,
+    store_by_shared,
+)
 from tirlens.model.tree.context import dtype_bytes
-from tirlens_worker.facts import Access, Arith, Atomic, Buffer, Copy, Expr, Fill, Gemm, Loop
+from tirlens_worker.facts import Access, Arith, Atomic, Buffer, Expr, Loop
 
 
 @dataclass(frozen=True)
@@ -93,27 +100,8 @@ def _candidate(job: Product, tile: _Tile, depth: int, stages: int, parts: int = 
     row, column = ("*", "by", rows), ("*", "bx", columns)
     step = ("*", ("+", first, "k"), depth)
     corner_of_b = (batch, column, step) if by_column else (batch, step, column)
-    product = Gemm(
-        label="T.gemm",
-        arith=(
-            Arith(
-                "mma",
-                job.dtype,
-                rows * columns * depth,
-                accumulator=total,
-                shape=(rows, columns, depth),
-            ),
-        ),
-        accesses=(
-            Access("As", "read", (0, 0), (rows, depth), route="mma"),
-            Access("Bs", "read", (0, 0), box_of_b, route="mma"),
-            Access("Cl", "read", (0, 0), (rows, columns), route="mma"),
-            Access("Cl", "write", (0, 0), (rows, columns), route="mma"),
-        ),
-        per="block",
-        sites=SITES,
-        m_n_k=(rows, columns, depth),
-        transposes=(False, by_column),
+    multiply = product(
+        "As", "Bs", "Cl", (rows, columns, depth), (job.dtype, total), is_transposed=by_column
     )
     loop = Loop(
         "pipelined",
@@ -121,36 +109,25 @@ def _candidate(job: Product, tile: _Tile, depth: int, stages: int, parts: int = 
         0,
         steps,
         (
-            _load("A", (batch, row, step), "As", (rows, depth)),
-            _load("B", corner_of_b, "Bs", box_of_b),
-            product,
+            load("A", (batch, row, step), "As", (rows, depth)),
+            load("B", corner_of_b, "Bs", box_of_b),
+            multiply,
         ),
         sites=SITES,
         annotations={"num_stages": stages},
     )
-    clear = Fill(
-        label="T.clear",
-        accesses=(_tile_access("Cl", "write", (rows, columns)),),
-        per="block",
-        sites=SITES,
+    end = (
+        (_sum(tile, row, column),)
+        if parts > 1
+        else store_by_shared("Cl", "Cs", "C", (batch, row, column), (rows, columns))
     )
-    end = (_sum(tile, row, column),) if parts > 1 else _stores(tile, (batch, row, column))
+    clear = fill("Cl", (rows, columns))
     grid = (math.ceil(job.n / columns), math.ceil(job.m / rows), job.batch * parts)
     text = f"tiles of {rows} x {columns} x {depth}, {stages} stages, {tile.threads} threads"
     text += f", panels of {_PANEL}"
     if parts > 1:
         text += f", {parts} parts of the depth"
     return Candidate(kernel_facts((clear, loop, *end), buffers, grid, tile.threads, _PANEL), text)
-
-
-def _stores(tile: _Tile, corner: tuple[Expr, Expr, Expr]) -> tuple[Copy, Copy]:
-    """Through shared memory, from which whole rows are written."""
-    box = (tile.rows, tile.columns)
-    target = Access("C", "write", corner, (1, *box), clipped=True, route="tile")
-    return (
-        _copy(_tile_access("Cl", "read", box), _tile_access("Cs", "write", box)),
-        _copy(_tile_access("Cs", "read", box), target),
-    )
 
 
 def _sum(tile: _Tile, row: Expr, column: Expr) -> Loop:
@@ -165,16 +142,3 @@ def _sum(tile: _Tile, row: Expr, column: Expr) -> Loop:
     )
     inner = Loop("parallel", "j", 0, tile.columns, (add,), sites=SITES)
     return Loop("parallel", "i", 0, tile.rows, (inner,), sites=SITES)
-
-
-def _load(source: str, corner: tuple[Expr, Expr, Expr], target: str, box: tuple[int, int]) -> Copy:
-    read = Access(source, "read", corner, (1, *box), clipped=True, route="tile")
-    return _copy(read, _tile_access(target, "write", box))
-
-
-def _copy(source: Access, target: Access) -> Copy:
-    return Copy(label="T.copy", accesses=(source, target), per="block", sites=SITES)
-
-
-def _tile_access(name: str, kind: Literal["read", "write"], box: tuple[int, int]) -> Access:
-    return Access(name, kind, (0, 0), box, route="tile")
