@@ -27,3 +27,16 @@ def test_a_module_that_cannot_be_imported_is_not_one_of_another_version(
     monkeypatch.setitem(sys.modules, "tilelang", framework)
     error = AttributeError(f"module 'tilelang' has no attribute '{part}'")
     assert foreign_word(error) == message
+
+
+def test_a_name_that_a_function_imports_is_of_another_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    framework = ModuleType("tilelang")
+    framework.__dict__["__version__"] = "0.1"
+    monkeypatch.setitem(sys.modules, "tilelang", framework)
+    text = "cannot import name 'pick_type' from 'tilelang.utils' (/lib/tilelang/utils/__init__.py)"
+    assert foreign_word(ImportError(text, name="tilelang.utils")) == (
+        "tilelang 0.1 has no tilelang.utils.pick_type: the file is for another version"
+    )
+    assert foreign_word(ModuleNotFoundError("No module named 'numpy'", name="numpy")) == ""

@@ -141,6 +141,9 @@ def foreign_word(error: BaseException) -> str:
     library = _LIBRARY.fullmatch(str(error)) if isinstance(error, OSError) else None
     if library:
         return _missing_library_message(str(error).partition(":")[0], library.group(1), error)
+    if isinstance(error, ImportError):
+        # An import in a function, which the kernel calls.
+        return missing_part_message(error)
     attribute = _ATTRIBUTE.fullmatch(str(error)) if isinstance(error, AttributeError) else None
     if attribute:
         name = ".".join(attribute.groups())
