@@ -48,6 +48,17 @@ def f(x, w, out_dtype, group_size):
             ),
             ("[4096, 4096]", "[64]"),
         ),
+        # What the documentation calls the sizes, where the statements do not.
+        (
+            (
+                'def f(x, w, experts):\n    """Route.\n\n    Parameters\n    ----------\n'
+                "    x : Tensor\n        The scores with shape [num_tokens, group_size].\n"
+                '    w : Tensor\n        One of shape (1, group_size), or (2, 2).\n    """\n'
+                "    _, count = w.shape"
+            ),
+            ("[4096, 64]", "[1, 4096]"),
+        ),
+        ("def f(x, w):\n    'x (Tensor): shape (batch_size, 3)'", ("[8, 3]", "[4096, 4096]")),
         # An assertion about what nobody knows says nothing.
         (
             "def f(x, w):\n    assert w.shape == unknown and x.shape == [-1]",
@@ -72,3 +83,17 @@ def test_arrays_of_positions_are_integers_of_one_dimension() -> None:
     assert isinstance(definition, ast.FunctionDef)
     found = array_arguments.new_arrays(definition, {"x": "Tensor", "indptr": "Tensor"}, {}, {})
     assert found["indptr"] == 'Tensor.placeholder([4096], "int32")'
+
+
+def test_a_documented_shape_is_that_of_the_parameter_above_it() -> None:
+    text = (
+        'def f(x, scale):\n    """Multiply.\n\n    scale : Tensor\n        Its scale.\n\n'
+        '    places : Tensor\n        Shape (1, heads).\n    x : T\n        Shape (3, n)\n"""'
+    )
+    (definition,) = ast.parse(text).body
+    assert isinstance(definition, ast.FunctionDef)
+    found = array_arguments.new_arrays(definition, {"x": "T", "scale": "T"}, {}, {})
+    assert [found[name].partition("]")[0] for name in ("scale", "x")] == [
+        "T.placeholder([4096, 4096",
+        "T.placeholder([3, 4096",
+    ]

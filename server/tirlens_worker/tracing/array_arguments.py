@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple, cas
 
 from . import assumed_values
 from .asserted_values import conjuncts
+from .documented_shapes import documented_shapes
 
 _NEW = "{}.placeholder([{}], {})"
 _MAX_RANK = 8
@@ -83,19 +84,30 @@ class _Reader:
         self._type_names: Dict[str, str] = {}
         self._fixed: Set[str] = set()
         self._ranks = _ranks(definition)
+        self._documented = documented_shapes(definition)
 
     def sizes(self, array: str) -> List[int]:
         if array in self._asserted:
             return self._asserted[array]
         last = self._last.get(array, [])
         rank = self._ranks.get(array, 1 if _INDICES.fullmatch(array) else 2)
-        names = self._unpacked.get(array) or ["_"] * rank
+        names = self._names(array) or ["_"] * rank
         first = names[: max(0, len(names) - len(last))]
         sizes = [self._assumed_size(name) for name in first] + last
         for index, size in self._single.get(array, {}).items():
             if index < len(sizes):
                 sizes[index] = size
         return sizes
+
+    def _names(self, array: str) -> Sequence[str]:
+        """What the sizes of an array are called; empty if nothing says it."""
+        names = self._unpacked.get(array, [])
+        documented = self._documented.get(array, ())
+        if not names:
+            return documented
+        if len(names) != len(documented):
+            return names
+        return [word if name == "_" else name for name, word in zip(names, documented)]
 
     def element(self, array: str) -> str:
         name = self._type_names.get(array, array + "_dtype")
@@ -199,6 +211,8 @@ class _Reader:
     def _assumed_size(self, name: str) -> int:
         if isinstance(self.known.get(name), int):
             return int(self.known[name])
+        if name.isdigit():
+            return max(int(name), 1)
         return assumed_values.size("num_tokens" if name == "_" else name, {}) or 128
 
     def _assumed_type(self, name: str) -> str:
