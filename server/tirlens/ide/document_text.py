@@ -16,11 +16,9 @@ Encoding = Literal["utf-8", "utf-16", "utf-32"]
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-def split_lines(text: str) -> list[str]:
+def split_lines(text: str) -> tuple[str, ...]:
     """The lines of `text` without their ends; there is always at least one."""
-    if "\r" not in text:
-        return text.split("\n")
-    return _LINE_END.split(text)
+    return tuple(_LINE_END.split(text) if "\r" in text else text.split("\n"))
 
 
 def units(text: str, encoding: Encoding) -> int:

@@ -52,7 +52,7 @@ class Reading:
     """What the text alone says."""
 
     text: str
-    lines: Sequence[str]
+    lines: tuple[str, ...]
     source: SourceFile
 
     @property

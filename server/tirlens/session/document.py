@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -74,14 +73,14 @@ class Document:
     cells: CellPlaces = NO_CELLS
     room: Room | None = None
     machine_code: MachineCode | None = None
-    _lines: tuple[str, Sequence[str]] | None = None
+    _lines: tuple[str, tuple[str, ...]] | None = None
     _hints: tuple[Analysis, Display, list[Hint]] | None = None
     _maps: dict[int, tuple[str, Reading, LineMap]] = field(
         default_factory=dict[int, "tuple[str, Reading, LineMap]"]
     )
 
     @property
-    def lines(self) -> Sequence[str]:
+    def lines(self) -> tuple[str, ...]:
         """The lines of the text as it is now."""
         if self.reading is not None and self.reading.text is self.text:
             self._lines = None

@@ -122,4 +122,4 @@ async def read_text(text: str, path: Path) -> Reading:
 def _read_now(text: str, path: Path) -> Reading:
     from tirlens import source
 
-    return Reading(text, tuple(split_lines(text)), source.read(text, path))
+    return Reading(text, split_lines(text), source.read(text, path))

@@ -18,7 +18,6 @@ from tirlens.ide.document_text import split_lines
 from tirlens.ide.notebook_file import SUFFIX, read_notebook
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from tirlens.session.document import Document
@@ -32,7 +31,7 @@ class _FileText:
     """The lines of a file, and what its status said when it was read."""
 
     status: tuple[int, int, int]
-    lines: Sequence[str]
+    lines: tuple[str, ...]
 
 
 class Reloads:
