@@ -51,6 +51,11 @@ CASES = {
         "factory",
         {"pkg/tl.py": APPLIES},
     ),
+    "all names of a module of the framework": Case(
+        "import tilelang.language as T\nfrom tilelang import *\n",
+        EAGER.format(decorator="jit"),
+        "eager",
+    ),
     "relative, under other names, without an inner function": Case(
         "from .tl import T, tl_jit as fast\n",
         EAGER.format(decorator="fast"),
@@ -174,3 +179,10 @@ def test_what_was_looked_for_in_a_file_without_kernels(text: str, said: str) -> 
     found = source.read(text).looked_for
     assert said in found
     assert bool(found) is bool(said)
+
+
+def test_a_tuner_that_comes_with_all_names_of_its_module() -> None:
+    text = HELPER + "from tilelang.autotuner import *\n"
+    text += FACTORY.format(decorator="autotune(configs=[{'block': 512}])\n@tilelang.jit")
+    (found,) = source.read(text, Path("kernel.py")).kernels
+    assert found.is_autotuned

@@ -81,8 +81,14 @@ class Meanings:
 
     def _of_star(self, name: str) -> str | None:
         for item in self._bindings.get("*", ()):
-            inside = self._module(item) if isinstance(item, _Import) else None
-            found = None if inside is None else inside.of(name)
+            if not isinstance(item, _Import):
+                continue
+            if not item.level and item.module.split(".")[0] in framework_names.MODULES:
+                # What its modules hold is not read: only the names of decorators are theirs alone.
+                found = f"{item.module}.{name}" if name in _MAKE_KERNELS else None
+            else:
+                inside = self._module(item)
+                found = None if inside is None else inside.of(name)
             if found is not None:
                 return found
         return None
