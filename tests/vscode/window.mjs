@@ -250,8 +250,13 @@ export class Window {
     const base = name.split("/").at(-1);
     // The label goes on with the folder: a file of the same name may be open that has none.
     const label = [base, ...name.split("/").slice(0, -1)].join(" ");
-    await this.pick("Control+P", name, `[aria-label^=${JSON.stringify(label)}]`);
-    await this.page.locator(`.tab.active[aria-label^="${base}"]`).waitFor({ timeout: LIMIT });
+    const tab = this.page.locator(`.tab.active[aria-label^="${base}"]`);
+    await until(`${name} in front`, async () => {
+      // Rows move while files are still found: the click may have met another one.
+      await this.pick("Control+P", name, `[aria-label^=${JSON.stringify(label)}]`);
+      await tab.waitFor({ timeout: LOST });
+      return true;
+    });
   }
 
   /** Pastes into the editor in front, once it has the keyboard. */
