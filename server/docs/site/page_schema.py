@@ -9,40 +9,47 @@ import importlib
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "vscode-client/src/page"
-_REPORT = "tirlens.ide.report_page.schema"
-# The files, and the modules of which they are made.
-FILES: Mapping[Path, str] = {
+_REPORT = ("tirlens.ide.report_page.chart_schema", "tirlens.ide.report_page.schema")
+# The files, and the modules of which they are made; the last has the version.
+FILES: Mapping[Path, Sequence[str]] = {
     PAGE / "schema.ts": _REPORT,
-    PAGE / "measured/schema.ts": "tirlens.ide.measured_page.schema",
+    PAGE / "measured/schema.ts": ("tirlens.ide.measured_page.schema",),
 }
-# Where a file imports the names of another module from.
-_IMPORTS = {_REPORT: "../schema"}
+# Where a file imports the names of other modules from.
+_IMPORTS = {"../schema": _REPORT}
 _WORDS = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
 _WIDTH = 120
 
 
-def typescript(name: str) -> str:
-    """The text of the file for a module of types."""
-    module = importlib.import_module(name)
-    names = _names(module)
-    parts = [_comment(_first_paragraphs(module), ""), *_imports(module)]
-    version: int = module.SCHEMA_VERSION
+def typescript(made_of: Sequence[str]) -> str:
+    """The text of the file for modules of types."""
+    modules = [importlib.import_module(name) for name in made_of]
+    names = {value: name for module in modules for value, name in _names(module).items()}
+    parts = [_comment(_first_paragraphs(modules), "")]
+    parts += [line for path, of in _IMPORTS.items() for line in _imports(modules, path, of)]
+    version: int = modules[-1].SCHEMA_VERSION
     parts.append(f"export const SCHEMA_VERSION = {version};\n")
+    for module in modules:
+        parts += _exported(module, names)
+    return "\n".join(parts)
+
+
+def _exported(module: ModuleType, names: Mapping[Any, str]) -> Iterator[str]:
+    """The types that a module declares; `names` are those of all types of the file."""
     for one, value in vars(module).items():
         if one in module.__annotations__:
             # An alias: its own name is not the way to write it.
             others = {other: known for other, known in names.items() if other != value}
-            parts.append(f"export type {one} = {_written(value, others)};\n")
-        elif isinstance(value, type) and value.__module__ == name and not one.startswith("_"):
-            parts.append(_declared(value, names))
-    return "\n".join(parts)
+            yield f"export type {one} = {_written(value, others)};\n"
+        elif _is_declared(one, value, [module.__name__]):
+            yield _declared(value, names)
 
 
 def _names(module: ModuleType) -> dict[Any, str]:
@@ -54,14 +61,22 @@ def _names(module: ModuleType) -> dict[Any, str]:
     }
 
 
-def _imports(module: ModuleType) -> Iterator[str]:
-    for source, path in _IMPORTS.items():
-        names = [
-            name for name, value in vars(module).items()
-            if isinstance(value, type) and value.__module__ == source != module.__name__
-        ]  # fmt: skip
-        if names:
-            yield f'import type {{ {", ".join(sorted(names))} }} from "{path}";\n'
+def _imports(modules: Sequence[ModuleType], path: str, of: Sequence[str]) -> Iterator[str]:
+    """The import of what `modules` use `of` others, whose file is `path`."""
+    if not {module.__name__ for module in modules}.isdisjoint(of):
+        return
+    names = {
+        name
+        for module in modules
+        for name, value in vars(module).items()
+        if _is_declared(name, value, of)
+    }
+    if names:
+        yield f'import type {{ {", ".join(sorted(names))} }} from "{path}";\n'
+
+
+def _is_declared(name: str, value: object, of: Sequence[str]) -> bool:
+    return isinstance(value, type) and value.__module__ in of and not name.startswith("_")
 
 
 def _declared(one: Any, names: Mapping[Any, str]) -> str:
@@ -104,14 +119,14 @@ def _written(hint: Any, names: Mapping[Any, str]) -> str:
     raise TypeError(f"no TypeScript for {hint}")
 
 
-def _first_paragraphs(module: ModuleType) -> str:
-    """The docstring of a module, about the server's types in place of this file's."""
-    text = module.__doc__ or ""
-    summary, _, rest = text.partition("\n\n")
-    what = summary.partition(", of which")[0].partition("types of ")[2]
-    path = module.__name__.replace(".", "/")
-    written = f"The types of {what}. Written by `server/docs/site/page_schema.py` from `{path}.py`."
-    return f"{written}\n\n{rest.strip()}"
+def _first_paragraphs(modules: Sequence[ModuleType]) -> str:
+    """What the docstrings of the modules say, about this file's types."""
+    texts = [(module.__doc__ or "").partition("\n\n") for module in modules]
+    what = texts[-1][0].partition(", of which")[0].partition("types of ")[2]
+    paths = " and ".join(f"`{module.__name__.replace('.', '/')}.py`" for module in modules)
+    written = f"The types of {what}. Written by `server/docs/site/page_schema.py` from {paths}."
+    # The first has the rules for all of them.
+    return f"{written}\n\n{texts[0][2].strip()}"
 
 
 def _documented(one: Any) -> tuple[str, dict[str, str]]:

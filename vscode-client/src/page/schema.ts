@@ -1,15 +1,11 @@
 /**
  * The types of a report page's data. Written by `server/docs/site/page_schema.py` from
- * `tirlens/ide/report_page/schema.py`.
+ * `tirlens/ide/report_page/chart_schema.py` and `tirlens/ide/report_page/schema.py`.
  *
  * Positions and lengths are fractions of a chart from 0 to 1, `y` upward; texts are ready to show.
  */
 
 export const SCHEMA_VERSION = 1;
-
-export type Trend = "faster" | "slower" | "same";
-
-export type ColumnKind = "number" | "text";
 
 export type BarKind = "work" | "rest" | "launch" | "tail";
 
@@ -17,64 +13,8 @@ export type PointKind = "kernel" | "loop" | "statement";
 
 export type Level = "dram" | "l2" | "shared";
 
-/** What an editor offers to choose. */
-export type Choice = [id: string, text: string];
-
-/** What could not be read or analysed. */
-export type Problem = [line: number, message: string];
-
-/** A Python cell of a notebook: its number, and how many lines of the text are above it. */
-export type Cell = [number: number, above: number];
-
-/** A line of the text with its time, as a text and as a share of the kernel's. */
-export type TimedLine = [text: string, time: string, share: number];
-
-/** A line of the text that takes no time. */
-export type Line = [text: string];
-
-/** A figure at the top of a page; the note is empty where there is none. */
-export type Tile = [name: string, value: string, note: string];
-
-/** A figure now and in another version. */
-export type Change = [name: string, now: string, before: string];
-
-/** The times of two versions as parts of the longer one. */
-export type Bars = [now: number, before: number];
-
-/** A unit of the device, and the share of the time that it is busy. */
-export type Unit = [name: string, share: number, text: string];
-
-/** What is known of a kernel, as a sentence. */
-export type Fact = [name: string, text: string];
-
-/** A column of the tree of lines, from the server's table of figures. */
-export type Column = [name: string, kind: ColumnKind];
-
 /** A position of an axis with its text. */
 export type Tick = [at: number, text: string];
-
-/** Another version of a kernel; without `change` where a time is not known. */
-export interface Before {
-  name: string;
-  time: string;
-  cells: Change[];
-  change?: string;
-  trend?: Trend;
-  bars?: Bars;
-}
-
-/** A line of a kernel; `cells` has a text for each of the kernel's columns. */
-export interface Row {
-  depth: number;
-  line: number | null;
-  place: string;
-  what: string;
-  time: string;
-  share: string;
-  bar: number;
-  cells: string[];
-  change?: string;
-}
 
 /** A part of the kernel's time. */
 export interface Bar {
@@ -146,24 +86,6 @@ export interface Roofline {
   points: Point[];
 }
 
-/** An edit that an editor can apply. */
-export interface Edit {
-  title: string;
-  text: string;
-}
-
-/** An advice with the time that it saves. */
-export interface Advice {
-  rule: string;
-  line: number | null;
-  place: string;
-  message: string;
-  saving: string;
-  share: string;
-  bar: number;
-  edit: Edit | null;
-}
-
 /**
  * A part of a lane.
  *
@@ -224,6 +146,84 @@ export interface Layout {
   swizzled: boolean;
   panel: number | null;
   accesses: Access[];
+}
+
+export type Trend = "faster" | "slower" | "same";
+
+export type ColumnKind = "number" | "text";
+
+/** What an editor offers to choose. */
+export type Choice = [id: string, text: string];
+
+/** What could not be read or analysed. */
+export type Problem = [line: number, message: string];
+
+/** A Python cell of a notebook: its number, and how many lines of the text are above it. */
+export type Cell = [number: number, above: number];
+
+/** A line of the text with its time, as a text and as a share of the kernel's. */
+export type TimedLine = [text: string, time: string, share: number];
+
+/** A line of the text that takes no time. */
+export type Line = [text: string];
+
+/** A figure at the top of a page; the note is empty where there is none. */
+export type Tile = [name: string, value: string, note: string];
+
+/** A figure now and in another version. */
+export type Change = [name: string, now: string, before: string];
+
+/** The times of two versions as parts of the longer one. */
+export type Bars = [now: number, before: number];
+
+/** A unit of the device, and the share of the time that it is busy. */
+export type Unit = [name: string, share: number, text: string];
+
+/** What is known of a kernel, as a sentence. */
+export type Fact = [name: string, text: string];
+
+/** A column of the tree of lines, from the server's table of figures. */
+export type Column = [name: string, kind: ColumnKind];
+
+/** Another version of a kernel; without `change` where a time is not known. */
+export interface Before {
+  name: string;
+  time: string;
+  cells: Change[];
+  change?: string;
+  trend?: Trend;
+  bars?: Bars;
+}
+
+/** A line of a kernel; `cells` has a text for each of the kernel's columns. */
+export interface Row {
+  depth: number;
+  line: number | null;
+  place: string;
+  what: string;
+  time: string;
+  share: string;
+  bar: number;
+  cells: string[];
+  change?: string;
+}
+
+/** An edit that an editor can apply. */
+export interface Edit {
+  title: string;
+  text: string;
+}
+
+/** An advice with the time that it saves. */
+export interface Advice {
+  rule: string;
+  line: number | null;
+  place: string;
+  message: string;
+  saving: string;
+  share: string;
+  bar: number;
+  edit: Edit | null;
 }
 
 /** A kernel without figures; `failed` says why. */

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tirlens.ide import labels
 from tirlens.ide.measured_page.table_data import short_name
 from tirlens.ide.report_page.axes import LogAxis
-from tirlens.ide.report_page.schema import Point, Roofline, Slope
+from tirlens.ide.report_page.chart_schema import Point, Roofline, Slope
 
 if TYPE_CHECKING:
     from tirlens.hardware import Device

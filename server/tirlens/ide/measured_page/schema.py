@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
-from tirlens.ide.report_page.schema import Roofline, Tile
+from tirlens.ide.report_page.chart_schema import Roofline
+from tirlens.ide.report_page.schema import Tile
 
 SCHEMA_VERSION = 1
 

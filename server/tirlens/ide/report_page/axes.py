@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from tirlens.ide.report_page.schema import Tick
+from tirlens.ide.report_page.chart_schema import Tick
 
 _DIGITS = 5
 _STEPS = (1, 2, 5, 10)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tirlens.ide import labels, tables, verdicts
 from tirlens.ide.report_page.axes import fraction, linear_ticks
-from tirlens.ide.report_page.schema import Bar, BarKind, Row, Tick, Waterfall
+from tirlens.ide.report_page.chart_schema import Bar, BarKind, Tick, Waterfall
+from tirlens.ide.report_page.schema import Row
 
 if TYPE_CHECKING:
     from tirlens.ide.notebook_file import CellPlaces

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tirlens.ide import labels
-from tirlens.ide.report_page.schema import Access, BankCell, Layout, Pattern
+from tirlens.ide.report_page.chart_schema import Access, BankCell, Layout, Pattern
 
 if TYPE_CHECKING:
     from tirlens.model.details import BankPattern, SharedAccess, SharedLayout

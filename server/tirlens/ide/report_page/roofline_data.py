@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tirlens.ide import labels
 from tirlens.ide.report_page.axes import LogAxis
-from tirlens.ide.report_page.schema import Level, PointKind, Roofline, Slope
+from tirlens.ide.report_page.chart_schema import Level, PointKind, Roofline, Slope
 from tirlens.model.details import ceilings
 
 if TYPE_CHECKING:

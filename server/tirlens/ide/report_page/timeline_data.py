@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tirlens.ide import labels
 from tirlens.ide.report_page.axes import fraction, linear_ticks
-from tirlens.ide.report_page.schema import Lane, Segment, Tick, Timeline
+from tirlens.ide.report_page.chart_schema import Lane, Segment, Tick, Timeline
 
 if TYPE_CHECKING:
     from tirlens.model.details import BlockTimeline, Gap
