@@ -9,14 +9,14 @@ import pytest
 from support import kernels
 from tirlens.hardware import load
 from tirlens.headroom import reachable
-from tirlens.headroom.job import Attention, Job, Pass, Product, job_of
+from tirlens.headroom.job import Attention, Job, Pass, Product, attention_of, job_of
 from tirlens.headroom.structures import attention, tiled_product
 from tirlens.ide import hovers, tables
 from tirlens.model import workload_of
 from tirlens.model.report import KernelReport
 from tirlens.pipeline.kernel_json import kernel_json
 from tirlens.pipeline.report_cache import evaluate_kernel
-from tirlens_worker.facts import Arith, Evaluate, KernelFacts, While
+from tirlens_worker.facts import Arith, Buffer, Evaluate, KernelFacts, While
 
 SMALL = {"tile_m": 64, "tile_n": 64, "tile_k": 32, "stages": 1}
 #: 1 Mi elements of 4 bytes, each times 2.
@@ -129,6 +129,25 @@ def test_products_with_other_exponentials_are_no_attention(exponentials: int) ->
     more = Evaluate("g()", (Arith("exp", "float32", exponentials),))
     assert job(facts) == asked
     assert job(with_statement(facts, more)) is None
+
+
+@pytest.mark.parametrize(
+    ("heads", "keys"), [(8, 256), (200, None)], ids=["few heads", "as many heads as keys"]
+)
+def test_a_length_that_could_be_the_number_of_heads_is_not_known(
+    heads: int, keys: int | None
+) -> None:
+    # Behind a causal mask the mean query sees (n + 1) / 2 of n keys: 128.5 of 256, or most of 200.
+    buffers = {
+        name: Buffer(name, name, "float16", (1, heads, 256, 64), is_parameter=True)
+        for name in ("Q", "K", "V", "out")
+    }
+    size = heads * 256 * 64 * 2
+    scores = heads * 256 * 257 // 2
+    found = attention_of(
+        {"Q": size, "K": size, "V": size}, {"out": size}, buffers, scores * 2 * 64, scores
+    )
+    assert (None if found is None else found.keys) == keys
 
 
 def report() -> KernelReport:

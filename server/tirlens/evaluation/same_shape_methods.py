@@ -8,7 +8,7 @@ from __future__ import annotations
 
 SAME_VALUES = frozenset(
     (
-        "contiguous", "clone", "detach", "cuda", "cpu", "pin_memory", "requires_grad_", "squeeze",
+        "contiguous", "clone", "detach", "cuda", "cpu", "pin_memory", "requires_grad_",
         "Parameter", "Buffer", "Variable", "share_memory_", "retain_grad", "alias",
     )
 )  # fmt: skip

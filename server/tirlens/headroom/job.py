@@ -100,7 +100,7 @@ def job_of(workload: Workload) -> Job | None:
     on_matrix_units = sum(count for (op, _), count in operations.items() if op == "mma")
     if on_matrix_units:
         exponentials = sum(count for (op, _), count in operations.items() if op in _EXPONENTIALS)
-        return _attention(
+        return attention_of(
             found.read, found.written, workload.buffers, on_matrix_units, exponentials
         )
     if not found.written:
@@ -159,7 +159,7 @@ def _product(
     return Product(batch, m, n, k, dtype, result) if batch * m * n * k == multiplications else None
 
 
-def _attention(
+def attention_of(
     read: Mapping[str, int],
     written: Mapping[str, int],
     buffers: Mapping[str, Buffer],
@@ -205,9 +205,14 @@ def _attention(
 
 
 def _keys(arrays: Sequence[Buffer], key_rows: int, seen_keys: float) -> int | None:
-    """The rows of one key matrix: a dimension of an array, of which a query sees enough."""
+    """The rows of one key matrix: the dimension of an array of which a query sees enough.
+
+    None where that could be said of several, such as the length and the number of heads.
+    """
     sizes = {size for one in arrays for size in (one.shape or ())[:-1] if isinstance(size, int)}
-    fitting = [
+    fitting = {
         size for size in sizes if key_rows % size == 0 and _LEAST_SEEN * size <= seen_keys <= size
-    ]
-    return min(fitting, default=None)
+    }
+    if seen_keys in fitting:
+        return int(seen_keys)
+    return fitting.pop() if len(fitting) == 1 else None

@@ -76,8 +76,8 @@ def _candidate(job: Product, tile: _Tile, depth: int, stages: int, parts: int = 
     """A product of tiles; the blocks of several `parts` of the depth add their results to C."""
     total = "int32" if "int" in job.dtype else "float32"
     rows, columns = tile.rows, tile.columns
-    # Of 8-bit operands the matrix units of NVIDIA read rows of k only: PTX ISA, "Matrix
-    # multiply-accumulate operation using wgmma.mma_async", "Strides".
+    # Matrix units of NVIDIA read 8-bit operands in rows of k only: PTX ISA, "wgmma.mma_async",
+    # whose transposes are of .f16 and .bf16, and "mma", whose 8-bit shapes are .row.col.
     by_column = dtype_bytes(job.dtype) == 1
     shape_of_b = (job.n, job.k) if by_column else (job.k, job.n)
     box_of_b = (columns, depth) if by_column else (depth, columns)
