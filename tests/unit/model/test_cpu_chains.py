@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tirlens.model import analyze
 from tirlens.model.cpu.in_core.dependency_chains import Dependence, recurrence_clk
-from tirlens_worker.facts import Access, Arith, Expr, KernelFacts, Loop, Statement, Store
+from tirlens_worker.facts import Access, Arith, Expr, KernelFacts, Loop, Store
 
 from .test_cpu import DEVICE, FLOAT, facts, loop, store, timed
 
@@ -20,12 +20,22 @@ CORE = DEVICE.cpu
 STEP_S = CORE.latency_clk / DEVICE.clock_hz
 
 
-def recurrence(distance: int, *path: str) -> KernelFacts:
+def recurrence(distance: int, *path: str, dtype: str = FLOAT) -> KernelFacts:
     """An array whose elements depend on the one `distance` elements earlier."""
+    return rows_of(step(distance, *path, dtype=dtype), distance, dtype)
+
+
+def step(distance: int, *path: str, dtype: str = FLOAT) -> Store:
     target: Expr = ("+", "j", distance)
     accesses = (Access("A", "read", ("i", "j"), path=path), Access("A", "write", ("i", target)))
-    leaf = Store("store", tuple(Arith(op, FLOAT) for op in path), accesses)
-    return facts({"A": (300, LENGTH + distance)}, [loop("i", 300), loop("j", LENGTH)], leaf)
+    return Store("store", tuple(Arith(op, dtype) for op in path), accesses)
+
+
+def rows_of(leaf: Store, distance: int = 1, dtype: str = FLOAT) -> KernelFacts:
+    """A statement for each element of the 300 rows of an array."""
+    loops = [loop("i", 300), loop("j", LENGTH)]
+    made = facts({"A": (300, LENGTH + distance)}, loops, leaf)
+    return replace(made, buffers=tuple(replace(one, dtype=dtype) for one in made.buffers))
 
 
 @pytest.mark.parametrize(
@@ -43,16 +53,9 @@ def test_a_recurrence_takes_the_latencies_on_its_path(
 def test_of_two_uses_of_an_element_the_longer_path_counts(
     paths: tuple[tuple[str, ...], ...],
 ) -> None:
-    made = recurrence(1, "add", "mul")
-    (outer,) = made.body
-    assert isinstance(outer, Loop)
-    (inner,) = outer.body
-    assert isinstance(inner, Loop)
-    (leaf,) = inner.body
-    assert isinstance(leaf, Statement)
-    reads = tuple(replace(leaf.accesses[0], path=path) for path in paths)
-    leaf = replace(leaf, accesses=(*reads, leaf.accesses[1]))
-    twice = replace(made, body=(replace(outer, body=(replace(inner, body=(leaf,)),)),))
+    once = step(1, "add", "mul")
+    reads = tuple(replace(once.accesses[0], path=path) for path in paths)
+    twice = rows_of(replace(once, accesses=(*reads, once.accesses[1])))
     found = timed(analyze(twice, DEVICE))
     assert found == pytest.approx(300 * LENGTH * 2 * STEP_S, rel=0.1)
 
@@ -125,15 +128,8 @@ def test_common_subexpressions_are_computed_once() -> None:
 
 def test_a_chain_of_integers_has_integer_latencies() -> None:
     """The latency of an integer addition is one clock."""
-    made = recurrence(1, "add", "add")
-    integers = replace(made, buffers=tuple(replace(b, dtype="int32") for b in made.buffers))
-    (outer,) = integers.body
-    assert isinstance(outer, Loop)
-    (inner,) = outer.body
-    assert isinstance(inner, Loop)
-    (leaf,) = inner.body
-    assert isinstance(leaf, Statement)
-    arith = tuple(replace(one, dtype="int32") for one in leaf.arith)
-    body = (replace(outer, body=(replace(inner, body=(replace(leaf, arith=arith),)),)),)
-    floats, whole = (timed(analyze(one, DEVICE)) for one in (made, replace(integers, body=body)))
+    floats, whole = (
+        timed(analyze(recurrence(1, "add", "add", dtype=dtype), DEVICE))
+        for dtype in (FLOAT, "int32")
+    )
     assert floats > 2 * whole
