@@ -167,7 +167,10 @@ function scenariosOfTrusted(window) {
       const link = frame.locator("[data-line]").first();
       const line = await link.getAttribute("data-line");
       await page.locator(".monaco-editor .view-line").filter({ hasText: tilelang.launch }).first().click();
-      await window.notice(/Ln \d\d, Col/);
+      await until("the cursor elsewhere in the text", async () => {
+        const place = await page.locator('[id="status.editor.selection"]').innerText({ timeout: SECONDS });
+        return place.includes(`Ln ${line},`) ? undefined : place;
+      });
       // What VS Code finds in a slow window: the panel has the focus after the text has got it.
       await page.evaluate((wanted) => {
         const timer = setInterval(() => {

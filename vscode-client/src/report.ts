@@ -27,7 +27,7 @@ const STYLE = "report.css";
  * a line may arrive when the editor already has it, on a busy machine seconds later, and then makes
  * the panel the active one. Where the user has pressed in the panel since, that is wanted.
  */
-const LATE_FOCUS_MS = 3000;
+const LATE_FOCUS_MS = 5000;
 /** How long after a change of the text the page says so. */
 const STALE_DELAY_MS = 300;
 
@@ -217,14 +217,10 @@ export class Reports implements Disposable {
   /** Places the cursor in the text, which then has the focus. */
   private async goTo(uri: Uri, at: Position): Promise<void> {
     const column = columnOf(this.uri);
-    await goTo(uri, at, column);
-    if (this.panel?.active) {
-      await goTo(uri, at, column);
-    }
+    // Before the first placing: what is found while it is under way counts, too.
     this.lateFocus?.dispose();
     const late = this.panel?.onDidChangeViewState(({ webviewPanel }) => {
       if (webviewPanel.active) {
-        late?.dispose();
         void goTo(uri, at, column);
       }
     });
@@ -232,6 +228,10 @@ export class Reports implements Disposable {
     setTimeout(() => {
       late?.dispose();
     }, LATE_FOCUS_MS);
+    await goTo(uri, at, column);
+    if (this.panel?.active) {
+      await goTo(uri, at, column);
+    }
   }
 
   /** Writes an advice into the text, which the user can undo. */
