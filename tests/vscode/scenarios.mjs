@@ -508,7 +508,7 @@ function scenariosOfTrusted(window) {
     },
     "the sample kernel is analysed before it is saved": async () => {
       await window.command("TIRLens: Open Sample Kernel");
-      await window.page.locator(".tab.active").filter({ hasText: "gemm_tilelang.py" }).waitFor();
+      await window.page.locator('.tab.active.dirty[aria-label^="gemm_tilelang.py"]').waitFor();
       const lens = await lensText(window, /h100-sxm/);
       await window.lineMatching("T.gemm(", HINT);
       return lens;

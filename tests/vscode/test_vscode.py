@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -99,15 +100,24 @@ Outcomes = Mapping[str, Mapping[str, Any]]
 
 @pytest.fixture(scope="session")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcomes]:
-    """What happened in one window; each window is opened once."""
+    """What happened in one window.
+
+    Each window is opened once, and once more where a scenario failed: on a busy machine a click may
+    meet what moved meanwhile. What fails in both fails; what failed only once is told as a warning.
+    """
     editor = install()
     vsix = build_extension(editor)
     known: dict[str, Outcomes] = {}
 
     def of(window: str) -> Outcomes:
         if window not in known:
-            folder = tmp_path_factory.mktemp(window)
-            known[window] = _drive(window, folder, vsix)
+            first = _drive(window, tmp_path_factory.mktemp(window), vsix)
+            failed = [name for name, outcome in first.items() if not outcome["ok"]]
+            second = _drive(window, tmp_path_factory.mktemp(window), vsix) if failed else {}
+            for name in failed:
+                seen = "\n".join(str(first[name][part]) for part in ("folder", "picture", "seen"))
+                warnings.warn(f"{name}: failed the first time\n{seen}", stacklevel=2)
+            known[window] = {**first, **{name: second[name] for name in failed}}
         return known[window]
 
     return of
