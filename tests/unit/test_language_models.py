@@ -129,6 +129,34 @@ CASES = {
     "gated delta rules": Case(
         "B S H DK DV", "chunk_delta_h/gdn", "qwen3.5-35b-a3b", {"H": 32, "DK": 128, "DV": 128}
     ),
+    "linear attention by the names together": Case(
+        "H K V BT BC in_dtype", "chunk_h_fwd", "qwen3.5-35b-a3b", {"H": 32, "K": 128, "V": 128}
+    ),
+    "attention in the notation of linear attention": Case(
+        "B HQ H K V BT BS",
+        "parallel_attn_fwd",
+        "llama-3.1-8b",
+        {"HQ": 32, "H": 8, "K": 128, "V": 128},
+    ),
+    "a product with K and no V": Case("M N K block_M", "gemm", None),
+    "RWKV": Case("B T H K BT", "rwkv6/chunk_fwd_intra", "rwkv7-2.9b", {"H": 40, "K": 64}),
+    "RWKV without heads": Case("M N K", "rwkv/linear", None),
+    "transformers' name of an architecture": Case(
+        "heads index_dim",
+        "indexer",
+        "glm-5",
+        {"heads": 32, "index_dim": 128},
+        path="models/glm_moe_dsa/kernels/indexer.py",
+    ),
+    "scores of a vocabulary": Case("M N", "cross_entropy_fwd", "llama-3.1-8b", {"N": 128256}),
+    "classes": Case("N C", "cross_entropy", "llama-3.1-8b", {"C": 128256}),
+    "a projection to the vocabulary": Case(
+        "M N K", "lm_head", "llama-3.1-8b", {"N": 128256, "K": 4096}
+    ),
+    "the best k of a vocabulary": Case(
+        "batch vocab_size k", "top_k_top_p", "llama-3.1-8b", {"vocab_size": 128256}
+    ),
+    "rows alone": Case("N", "cross_entropy", None),
     "hyper-connections": Case(
         "hc hidden n_thr", "mhc_post", "deepseek-v4-flash", {"hc": 4, "hidden": 4096}
     ),

@@ -10,7 +10,7 @@ from support.kernels import gemm
 from tirlens_worker.facts import Access, Branch, Buffer, Expr, Loop, Statement
 from tirlens_worker.tracing.array_extents import sizes_of_accesses
 from tirlens_worker.tracing.assumed_sizes import compact_strides
-from tirlens_worker.tracing.packed_lengths import longest_sequences
+from tirlens_worker.tracing.packed_lengths import chunk_counts, longest_sequences
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,26 @@ def test_the_longest_sequence_fits_the_rows_and_the_number_of_sequences(
     facts = replace(gemm(), buffers=arrays)
     sizes = {"total": 4096, "total_kv": 8192, "batch": 9, "max_seqlen_q": 4096}
     assert longest_sequences(facts, names, sizes) == expected
+
+
+@pytest.mark.parametrize(
+    ("of_chunk", "expected"),
+    [
+        # 8 sequences of 512 tokens, each of chunks of 48.
+        ({"BT": 48}, {"n_chunks": 8 * 11}),
+        ({"chunk_size": 64, "n_heads": 32}, {"n_chunks": 64}),
+        ({"BT": 48, "chunk_size": 64}, {}),
+        ({"BK": 64}, {}),
+    ],
+)
+def test_the_chunks_hold_the_rows_of_all_sequences(
+    of_chunk: dict[str, int], expected: dict[str, int]
+) -> None:
+    arrays = (
+        Buffer("K", "K", "float16", ("n_tokens", 32, 128), is_parameter=True),
+        Buffer("H", "H", "float16", ("n_chunks", 32, 128, 128), is_parameter=True),
+        Buffer("O", "chunk_offsets", "int32", ("n_seqs_plus_one",), is_parameter=True),
+    )
+    facts = replace(gemm(), buffers=arrays)
+    sizes = {"n_tokens": 4096, "n_chunks": 64, "n_seqs_plus_one": 9, **of_chunk}
+    assert chunk_counts(facts, ["n_chunks", "n_tokens"], sizes) == expected

@@ -3,6 +3,8 @@
 import ast
 import enum
 import sys
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,6 +22,16 @@ from tirlens_worker.tracing.listed_values import (
     flags_of,
     lengths_of,
 )
+
+
+@dataclass(frozen=True)
+class _Dtype:
+    """A dtype of torch, as its name."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 @pytest.mark.parametrize(
@@ -124,6 +136,8 @@ def test_a_letter_means_what_those_beside_it_make_of_it(
         ("frobnicate", {}, None),
         ("frobnicate", {"frobnicate": ("12",)}, 12),
         ("batch_plus_one", {}, 9),
+        ("n_seq_plus_one", {}, 9),
+        ("num_seqs_p1", {}, 9),
     ],
 )
 def test_a_size_is_that_of_the_file_or_of_the_name_or_none(
@@ -234,6 +248,15 @@ def make(reduceO, first, window_size, M, scale):
 def test_values_that_a_definition_lists(text: str, expected: dict[str, tuple[str, ...]]) -> None:
     namespace = {"KINDS": {"wide": 1, "tall": 2}, "Mode": enum.Enum("Mode", "FAST EXACT")}
     assert choices_of(ast.parse(text), namespace) == expected
+
+
+def test_keys_that_are_dtypes_of_torch_are_written_as_in_the_module() -> None:
+    torch = SimpleNamespace()
+    torch.float16 = _Dtype("torch.float16")
+    function = ast.parse("def f(torch_dtype):\n    dtype = NAMES[torch_dtype]\n")
+    namespace = {"NAMES": {torch.float16: "float16"}, "torch": torch}
+    assert choices_of(function, namespace) == {"torch_dtype": ("torch.float16",)}
+    assert choices_of(function, {"NAMES": {torch.float16: "float16"}}) == {}
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="match statements")

@@ -65,7 +65,7 @@ class KernelNames:
         family = next(one for one in table.families if one.includes(lower, words.lower()))
         meanings: dict[str, Meaning] = {}
         for name in names:
-            row = next((row for row in family.rows if row.pattern.fullmatch(name.lower())), None)
+            row = next((row for row in family.rows if row.includes(name.lower(), lower)), None)
             if row is not None:
                 meanings[name] = row.meaning
         return KernelNames(family.name, family.typical, meanings)
@@ -73,8 +73,19 @@ class KernelNames:
 
 @dataclass(frozen=True)
 class _Row:
+    """What names that `pattern` matches mean, with another name that `others` matches."""
+
     pattern: re.Pattern[str]
     meaning: Meaning
+    others: re.Pattern[str] | None
+
+    def includes(self, name: str, names: Iterable[str]) -> bool:
+        """Whether the row is of `name`, one of `names`, in lower case."""
+        if self.pattern.fullmatch(name) is None:
+            return False
+        return self.others is None or any(
+            self.others.fullmatch(other) for other in names if other != name
+        )
 
 
 @dataclass(frozen=True)
@@ -123,4 +134,5 @@ def _table() -> _Table:
 
 def _row(row: Mapping[str, Any]) -> _Row:
     sums = tuple(tuple(part.strip() for part in text.split("+")) for text in row["size"])
-    return _Row(re.compile(row["names"]), Meaning(sums, bool(row.get("optional"))))
+    others = re.compile(row["with"]) if "with" in row else None
+    return _Row(re.compile(row["names"]), Meaning(sums, bool(row.get("optional"))), others)

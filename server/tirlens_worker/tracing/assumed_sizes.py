@@ -10,7 +10,6 @@ does as little work as kernels of programs do.
 from __future__ import annotations
 
 import ast
-import inspect
 import math
 import re
 from typing import Any, Dict, Mapping, Optional, Tuple
@@ -24,7 +23,8 @@ from . import assumed_values
 from .array_extents import sizes_of_accesses
 from .device_fit import LONGEST_S, USUAL_SHARE
 from .model_attempts import first_hints, sizes_of_model
-from .packed_lengths import longest_sequences
+from .packed_lengths import chunk_counts, longest_sequences
+from .parameters import signed_parameters
 from .plausible_work import work_time_s
 
 # Of a dimension whose name says nothing.
@@ -51,8 +51,8 @@ def assumed_sizes(
     of_call = _sizes_of_call(request, facts.call)
     arguments = _arguments(loaded, facts.call)
     given = {_core(name): size for name, size in arguments.items()}
-    fixed = {name: given[_core(name)] for name in missing if _core(name) in given}
-    fixed.update((name, of_call[name]) for name in missing if name in of_call)
+    of_core = {name: given[_core(name)] for name in missing if _core(name) in given}
+    fixed = {**of_core, **{name: of_call[name] for name in missing if name in of_call}}
     known = {**arguments, **facts.sizes, **first_hints(request), **request.bindings}
     of_model = sizes_of_model(request, model, [n for n in missing if n not in fixed], known)
     if of_model is not None:
@@ -78,7 +78,10 @@ def assumed_sizes(
     sizes = {name: fixed.get(name) or free[name] for name in missing}
     unsaid = [name for name in free if name not in request.hints]
     sizes.update(longest_sequences(facts, unsaid, {**facts.sizes, **sizes}))
-    needed = sizes_of_accesses(facts, free, {**facts.sizes, **sizes})
+    sizes.update(chunk_counts(facts, unsaid, {**arguments, **facts.sizes, **sizes}))
+    # The argument H is not total_h, which counts the heads of all chunks.
+    similar = [name for name in of_core if name not in arguments and name not in of_call]
+    needed = sizes_of_accesses(facts, (*free, *similar), {**facts.sizes, **sizes})
     sizes.update(needed)
     dense = compact_strides(facts, {**facts.sizes, **sizes})
     sizes.update((name, size) for name, size in dense.items() if name in free)
@@ -130,7 +133,7 @@ def _arguments(loaded: Loaded, call: str) -> Dict[str, int]:
         return {}
     try:
         callee = _value(node.func, loaded)
-        names = list(inspect.signature(callee).parameters)
+        names = [parameter.name for parameter in signed_parameters(callee)]
     except Exception:
         names = []
     values: Dict[str, Any] = {}

@@ -82,7 +82,10 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"(n_|num_|total_)?(q_)?heads?(_num|_q)?|h|hq|hv|qh|nheads|q_heads?", ("32", "16", "128")),
     (r"(.*_)?batch(_?size|es)?|(bs|b|z)(_?size)?|(n|num)_?batch(es)?", ("8", "1")),
     # The boundaries of a batch of sequences of other lengths.
-    (r"(b|bs|batch(_size)?)_plus_(one|1)", ("9", "2")),
+    (
+        r"((n|num)_?)?(bs?|batch(_?size|es)?|seqs?|sequences?)(_num)?_?(plus_?(one|1)|p1)",
+        ("9", "2"),
+    ),
     (r"(.*_)?(n|num)_?(s|seqs?|sequences?)", ("8", "1")),
     (r"(pe|rope|d_?pe|tail|qk_rope)_?(dim|tail|head_dim)?|d_?tail|tail_dim", ("64", "32")),
     (r"(kv_)?lora(_rank)?|kv_latent.*", ("512",)),

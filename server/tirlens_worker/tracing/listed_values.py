@@ -89,28 +89,41 @@ def _keys(node: ast.AST, namespace: Optional[Mapping[str, Any]]) -> List[str]:
     if isinstance(node, ast.Dict):
         return _constants(ast.Tuple([key for key in node.keys if key is not None], ast.Load()))
     value = namespace.get(node.id) if namespace is not None and isinstance(node, ast.Name) else None
-    return _texts(value) if isinstance(value, dict) else []
+    return _texts(value, namespace) if isinstance(value, dict) else []
 
 
 def _constants(node: ast.AST, namespace: Optional[Mapping[str, Any]] = None) -> List[str]:
     """The constants of a tuple, list or set of nothing else, or the one constant, as text."""
     if isinstance(node, ast.Name) and namespace is not None:
         value = namespace.get(node.id)
-        return _texts(value) if isinstance(value, (tuple, list, set, frozenset, dict)) else []
+        is_listed = isinstance(value, (tuple, list, set, frozenset, dict))
+        return _texts(value, namespace) if is_listed else []
     items = node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]
     if not items or not all(isinstance(item, ast.Constant) for item in items):
         return []
     return _texts([item.value for item in items if isinstance(item, ast.Constant)])
 
 
-def _texts(values: Any) -> List[str]:
-    """The texts and numbers of a collection of nothing else, as source text."""
+def _texts(values: Any, namespace: Optional[Mapping[str, Any]] = None) -> List[str]:
+    """The texts, numbers and dtypes of torch in a collection of nothing else, as source text.
+
+    Dtypes are written as in a module with `namespace`.
+    """
     items = list(values)
     if isinstance(values, (set, frozenset)):
         items.sort(key=str)
-    if not all(value is None or isinstance(value, (str, int, float)) for value in items):
-        return []
-    return ['"{}"'.format(v) if isinstance(v, str) else repr(v) for v in items]
+    found = [_text(value, namespace or {}) for value in items]
+    return [text for text in found if text is not None] if None not in found else []
+
+
+def _text(value: Any, namespace: Mapping[str, Any]) -> Optional[str]:
+    if isinstance(value, str):
+        return '"{}"'.format(value)
+    if value is None or isinstance(value, (int, float)):
+        return repr(value)
+    module, _, name = repr(value).rpartition(".")
+    owner = namespace.get(module)
+    return repr(value) if module == "torch" and getattr(owner, name, None) is value else None
 
 
 def _cases(node: ast.AST) -> Iterator[Tuple[str, str]]:

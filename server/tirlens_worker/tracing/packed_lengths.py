@@ -1,4 +1,4 @@
-"""The longest of several sequences that arrays hold one after the other."""
+"""Sizes of a batch whose sequences arrays hold one after the other: the longest, the chunks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,35 @@ from ..frameworks.symbolic.evaluation import evaluate
 _LONGEST = re.compile(r"max_?(seq_?)?(len|length)s?(_?(q|k|kv))?|max_?seq(_?(q|k|kv))?")
 # Where each sequence begins: one more than there are sequences.
 _OFFSETS = re.compile(r"(cu|cum)_?.*(seq|len).*|.*(offset|indptr|starts?)s?(_.*)?")
+# The pieces of all sequences, which no piece of two has, and the rows of one.
+_CHUNKS = re.compile(r"(n|num|total)_?chunks?|chunks?_(num|count)|nt|total_?nt")
+_CHUNK_ROWS = re.compile(r"bt|chunk(_?(size|len(gth)?|t))?|block_?t")
+
+
+def chunk_counts(
+    facts: KernelFacts, names: Iterable[str], sizes: Mapping[str, int]
+) -> Dict[str, int]:
+    """The numbers of chunks `names` of a batch whose rows are split evenly.
+
+    None is known where the rows of a chunk or those of all sequences have no size.
+
+    Parameters
+    ----------
+    facts
+        A kernel.
+    names
+        Variables whose sizes are assumed.
+    sizes
+        The sizes of all variables, and the arguments of the kernel's call.
+    """
+    counts = [name for name in names if _CHUNKS.fullmatch(name.lower())]
+    of_chunk = [size for name, size in sizes.items() if _CHUNK_ROWS.fullmatch(name.lower())]
+    rows = [size for name, size in _rows(facts, sizes).items() if name not in counts]
+    if not counts or len(set(of_chunk)) != 1 or not rows:
+        return {}
+    sequences = _sequences(facts, sizes) or 1
+    of_sequence = -(-max(rows) // sequences)
+    return dict.fromkeys(counts, sequences * -(-of_sequence // of_chunk[0]))
 
 
 def longest_sequences(

@@ -147,16 +147,20 @@ def _without_value(
 
 def defaults_of(value: Any) -> Dict[str, Any]:
     """The defaults of the parameters of a factory or eager kernel."""
-    signature = getattr(getattr(value, "jit_impl", value), "signature", None)
-    try:
-        parameters = (signature or inspect.signature(value)).parameters.values()
-    except (TypeError, ValueError):
-        return {}
     return {
         parameter.name: parameter.default
-        for parameter in parameters
+        for parameter in signed_parameters(value)
         if parameter.default is not parameter.empty
     }
+
+
+def signed_parameters(value: Any) -> Sequence[inspect.Parameter]:
+    """The parameters of a factory or eager kernel; none where they are not known."""
+    signature = getattr(getattr(value, "jit_impl", value), "signature", None)
+    try:
+        return tuple((signature or inspect.signature(value)).parameters.values())
+    except (TypeError, ValueError):
+        return ()
 
 
 def _language(namespace: Mapping[str, Any]) -> Optional[str]:
