@@ -64,7 +64,8 @@ class CallCandidate:
     The others are tried in order, and the first that yields a kernel is used.  `bindings` are the
     sizes of dynamic dimensions where the call is.  `assumed` are the arguments that are assumed, as
     expressions by parameter name, `model` those that a language model gives.  `launches` is how
-    often a captured call was launched.
+    often a captured call was launched, `kind` the kind of the program that a call of another file
+    is in: ``benchmark``, ``program``, ``test`` or ``code``.
     """
 
     expression: str
@@ -75,6 +76,7 @@ class CallCandidate:
     assumed: Mapping[str, str] = field(default_factory=no_entries)
     model: Optional[ModelSizes] = None
     launches: Optional[int] = None
+    kind: str = ""
 
 
 @dataclass(frozen=True)

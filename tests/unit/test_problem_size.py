@@ -123,6 +123,19 @@ def test_values_of_incomplete_calls_exclude_another_problem(
     assert found[2].hints == {"batch": ("8",), "size": values}
 
 
+@pytest.mark.parametrize(
+    ("kind", "first"), [("benchmark", "fwd(8, 1024)"), ("program", "fwd(1, 256)")]
+)
+def test_the_problem_of_a_benchmark_comes_before_that_of_a_test(kind: str, first: str) -> None:
+    """A test that both kernels have takes no benchmark's place."""
+    fwd, bwd = _kernel("fwd", ["fwd(8, 1024)", "fwd(1, 256)"]), _kernel("bwd", ["bwd(1, 256)"])
+    calls = [replace(fwd.candidates[0], kind=kind), replace(fwd.candidates[1], kind="test")]
+    fwd = replace(fwd, candidates=tuple(calls))
+    bwd = replace(bwd, candidates=(replace(bwd.candidates[0], kind="test"),))
+    found = with_one_problem([fwd, bwd])
+    assert [kernel.candidates[0].expression for kernel in found] == [first, "bwd(1, 256)"]
+
+
 def test_the_only_call_gives_its_dynamic_sizes_to_the_others() -> None:
     """A mask without a call of its own has the lengths of the kernel before it."""
     call = CallCandidate("scores(8, 64)", "repository", _SPAN, bindings={"rows": 512, "heads": 4})

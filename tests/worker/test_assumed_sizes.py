@@ -104,3 +104,23 @@ def test_the_chunks_hold_the_rows_of_all_sequences(
     facts = replace(gemm(), buffers=arrays)
     sizes = {"n_tokens": 4096, "n_chunks": 64, "n_seqs_plus_one": 9, **of_chunk}
     assert chunk_counts(facts, ["n_chunks", "n_tokens"], sizes) == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        (("batch", "num_chunks", 32), {"num_chunks": 8}),
+        # The first dimension of the keys is no number of rows.
+        (("num_chunks", 2), {}),
+    ],
+)
+def test_the_chunks_of_each_sequence_of_a_batch(
+    shape: tuple[Expr, ...], expected: dict[str, int]
+) -> None:
+    arrays = (
+        Buffer("K", "K", "float16", ("batch", "tokens", 32, 128), is_parameter=True),
+        Buffer("H", "H", "float16", shape, is_parameter=True),
+    )
+    facts = replace(gemm(), buffers=arrays)
+    sizes = {"batch": 2, "tokens": 512, "num_chunks": 64, "chunk_size": 64}
+    assert chunk_counts(facts, ["num_chunks"], sizes) == expected

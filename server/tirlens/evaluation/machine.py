@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tirlens.evaluation.control_flow import ENDS, LimitError
@@ -29,6 +29,7 @@ from tirlens.evaluation.values import (
 
 MAX_CALL_DEPTH = 40
 MAX_DEPTH = 400
+_MAX_NAMESAKES, _MAX_NEIGHBOURS = 4, 8
 _MAX_STATEMENTS_OF_A_NAME = 16
 # An import, or the value of a name in a lambda.
 _STEPS_FOR_TEXT, _WORK_FOR_TEXT = 100, 10_000
@@ -190,6 +191,14 @@ class Machine:
     def module_at(self, path: str) -> ModuleScope | None:
         """The module of a file, relative to the repository; None if there is none."""
         return self._modules.scope(path)
+
+    def companions(self, path: str) -> Iterator[ModuleScope]:
+        """The modules of files that have the name of a file, then of those of its folder."""
+        namesakes = self._modules.namesakes(path)[:_MAX_NAMESAKES]
+        for other in (*namesakes, *self._modules.neighbours(path)[:_MAX_NEIGHBOURS]):
+            scope = self._modules.scope(other)
+            if scope is not None:
+                yield scope
 
     def module_value(self, scope: ModuleScope, name: str) -> Value:
         """The value of a module's name, from the statements that bind or change it."""

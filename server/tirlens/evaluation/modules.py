@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
@@ -113,6 +114,19 @@ class Modules:
             and self._is_import_root(module_names(path)[: -len(wanted)], here[:-1])
         ]
         return max(found, key=lambda path: _nearness(path, module.path), default=None)
+
+    def namesakes(self, path: str) -> list[str]:
+        """The other files of the name of the file `path`, the nearest first."""
+        found = self._by_name.get(module_names(path)[-1], ())
+        return sorted(set(found) - {path}, key=lambda other: _nearness(other, path), reverse=True)
+
+    def neighbours(self, path: str) -> list[str]:
+        """The other files in the folder of the file `path`."""
+        folder = PurePosixPath(path).parent
+        listed = itertools.chain.from_iterable(self._by_name.values())
+        return sorted(
+            item for item in listed if item != path and PurePosixPath(item).parent == folder
+        )
 
     def _is_import_root(self, folder: tuple[str, ...], importer: list[str]) -> bool:
         """Whether absolute names may start in a folder: it is no package, or the importer's own."""

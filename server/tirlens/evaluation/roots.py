@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from tirlens.evaluation.control_flow import LimitError
 from tirlens.evaluation.evaluator import Evaluator
 from tirlens.evaluation.library_functions import path_of
+from tirlens.evaluation.model_inputs import run_model
 from tirlens.evaluation.syntax import words_of
 from tirlens.evaluation.test_cases import Test, cases, run_case, tests
 from tirlens.evaluation.values import (
@@ -61,7 +62,7 @@ def run_programs(evaluator: Evaluator, scope: ModuleScope, names: Mapping[str, i
                 evaluator.begin(_kind(test.function.name))
                 _run(evaluator, lambda: run_case(evaluator, scope, test, case))  # noqa: B023
         evaluator.begin("program")
-        _run(evaluator, lambda: _run_model(evaluator, scope))
+        _run(evaluator, lambda: run_model(evaluator, scope))
         evaluator.open_names = _unknown_goals(evaluator)
         if any(map(evaluator.calls_open_name, evaluator.left_out)):
             # Their calls are in branches that the defaults of the program do not take.
@@ -91,32 +92,6 @@ def _distance(test: Test, names: Mapping[str, int]) -> int:
     """The least distance to a goal among the names that a test uses."""
     used = (names[word] for word in words_of(test.function.node) if word in names)
     return min(used, default=max(names.values(), default=0) + 1)
-
-
-def _run_model(evaluator: Evaluator, scope: ModuleScope) -> None:
-    """Call the model of a module on its inputs, in the form of KernelBench.
-
-    ``ModelNew(*get_init_inputs())(*get_inputs())``: https://github.com/ScalingIntelligence/KernelBench
-    """
-    inputs = evaluator.module_value(scope, "get_inputs")
-    if not isinstance(inputs, Function):
-        return
-    initial = evaluator.module_value(scope, "get_init_inputs")
-    given = evaluator.call(initial, [], {}) if isinstance(initial, Function) else []
-    for name in ("ModelNew", "Model"):
-        model = evaluator.module_value(scope, name)
-        if isinstance(model, Class):
-            positional, named = _arguments(given)
-            instance = evaluator.call(model, positional, named)
-            evaluator.call(instance, *_arguments(evaluator.call(inputs, [], {})))
-            return
-
-
-def _arguments(given: Value) -> tuple[list[Value], dict[str, Value]]:
-    """Inputs as the arguments of a call: a list of them, or a dict by name."""
-    if isinstance(given, dict):
-        return [], {str(name): value for name, value in given.items()}
-    return (list(given), {}) if isinstance(given, (list, tuple)) else ([], {})
 
 
 def _remaining_functions(evaluator: Evaluator, scope: ModuleScope) -> Iterator[Function]:

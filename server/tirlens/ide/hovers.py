@@ -222,7 +222,7 @@ def _known_arguments(report: KernelReport) -> str:
 def _link(site: Span) -> str:
     """A place, with a link where it is in another file."""
     if site.file is None:
-        return prose(tables.place(site))
+        return prose(places.at_line(site))
     uri = Path(site.file).absolute().as_uri()
     return f"[{prose(tables.place(site))}]({uri}#L{site.line})"
 

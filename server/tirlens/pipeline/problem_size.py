@@ -37,12 +37,14 @@ _MAX_PROBLEMS = 16
 class _Problem:
     """The arguments of a call by parameter, as text, without those of the kernel.
 
-    `sizes` are those that are numbers or arrays, `bindings` the sizes of dynamic dimensions.
+    `sizes` are those that are numbers or arrays, `bindings` the sizes of dynamic dimensions, `kind`
+    is that of the program with the call.
     """
 
     arguments: Mapping[str, str]
     sizes: Mapping[str, str]
     bindings: Mapping[str, int] = field(default_factory=dict[str, int])
+    kind: str = ""
 
     def is_same(self, other: _Problem) -> bool:
         """Whether two calls have sizes in common, and all that they have in common are equal."""
@@ -54,15 +56,16 @@ def with_one_problem(kernels: Sequence[KernelSource]) -> list[KernelSource]:
     """`kernels` of one file with their calls in other order, and with values to assume.
 
     The problem is that of the most typical call of one kernel, the one of which most kernels have a
-    call. Only calls in other files change places: what the file itself or the user says stays
-    first. A kernel without a call of this problem keeps its own. Where one kernel alone has a call,
-    it is the problem of those without any.
+    call; where one of these calls is a benchmark's, no test's. Only calls in other files change
+    places: what the file itself or the user says stays first. A kernel without a call of this
+    problem keeps its own. Where one kernel alone has a call, it is the problem of those without
+    any.
     """
     problems = [_problems_of(kernel) for kernel in kernels]
     distinct = {tuple(one[0].sizes.items()): one[0] for one in problems if one and one[0].sizes}
-    typical = list(distinct.values())[:_MAX_PROBLEMS]
+    typical = _without_tests(list(distinct.values()))[:_MAX_PROBLEMS]
     counts = [_count(problems, problem) for problem in typical]
-    if max(counts, default=0) < 2 and len(distinct) != 1:
+    if max(counts, default=0) < 2 and len(typical) != 1:
         return list(kernels)
     chosen = typical[counts.index(max(counts))]
     return [
@@ -73,13 +76,21 @@ def with_one_problem(kernels: Sequence[KernelSource]) -> list[KernelSource]:
     ]
 
 
+def _without_tests(problems: Sequence[_Problem]) -> list[_Problem]:
+    """`problems` without those of tests where some are of benchmarks."""
+    is_measured = any(problem.kind == "benchmark" for problem in problems)
+    return [problem for problem in problems if not is_measured or problem.kind != "test"]
+
+
 def _problems_of(kernel: KernelSource) -> list[_Problem]:
     """The problems of the calls that may come first: one if none of them is of another file."""
     found = list(itertools.takewhile(_is_of_repository, kernel.candidates))
     calls = found or kernel.candidates[:1]
     return [
         replace(
-            _problem_of(kernel.name, kernel.parameters, call.expression), bindings=call.bindings
+            _problem_of(kernel.name, kernel.parameters, call.expression),
+            bindings=call.bindings,
+            kind=call.kind,
         )
         for call in calls
     ]

@@ -37,7 +37,9 @@ def with_calls(source: SourceFile, path: Path, root: Path, search: Searcher) -> 
     wanted = [item for item in targets if item is not None]
     searches: Mapping[Target, Search] = search(wanted) if wanted else {}
     kernels = tuple(
-        kernel if target is None else _with_calls(kernel, searches.get(target, Search()), root)
+        kernel
+        if target is None
+        else _with_calls(kernel, searches.get(target, Search()), root, target.path)
         for kernel, target in zip(source.kernels, targets, strict=True)
     )
     return replace(source, kernels=kernels)
@@ -54,13 +56,15 @@ def targets_of(source: SourceFile, path: Path, root: Path) -> list[Target | None
     ]
 
 
-def _with_calls(kernel: KernelSource, search: Search, root: Path) -> KernelSource:
+def _with_calls(kernel: KernelSource, search: Search, root: Path, own: str) -> KernelSource:
+    """A kernel of the file `own` with the calls of a search."""
     calls = [
         CallCandidate(
             call.expression,
             "repository",
             replace(call.span, file=str(root / (call.span.file or ""))),
             bindings=call.bindings,
+            kind=call.kind,
         )
         for call in search.calls
     ]
@@ -71,10 +75,15 @@ def _with_calls(kernel: KernelSource, search: Search, root: Path) -> KernelSourc
         relations=kernel.relations or search.relations,
         known=kernel.known
         or tuple(
-            replace(one, span=replace(one.span, file=str(root / (one.span.file or ""))))
+            replace(one, span=replace(one.span, file=_place(root, one.span.file, own)))
             for one in search.known
         ),
     )
+
+
+def _place(root: Path, file: str | None, own: str) -> str | None:
+    """The path of a file of the repository; None for the file `own`, as in all its spans."""
+    return None if file == own else str(root / (file or ""))
 
 
 def searched_kernels(source: SourceFile) -> frozenset[str]:

@@ -12,7 +12,7 @@ _LONGEST = re.compile(r"max_?(seq_?)?(len|length)s?(_?(q|k|kv))?|max_?seq(_?(q|k
 # Where each sequence begins: one more than there are sequences.
 _OFFSETS = re.compile(r"(cu|cum)_?.*(seq|len).*|.*(offset|indptr|starts?)s?(_.*)?")
 # The pieces of all sequences, which no piece of two has, and the rows of one.
-_CHUNKS = re.compile(r"(n|num|total)_?chunks?|chunks?_(num|count)|nt|total_?nt")
+_CHUNKS = re.compile(r"((n|num|total)_?chunks?|chunks?_(num|count)|nt|total_?nt)(_arg)?")
 _CHUNK_ROWS = re.compile(r"bt|chunk(_?(size|len(gth)?|t))?|block_?t")
 
 
@@ -33,13 +33,20 @@ def chunk_counts(
         The sizes of all variables, and the arguments of the kernel's call.
     """
     counts = [name for name in names if _CHUNKS.fullmatch(name.lower())]
-    of_chunk = [size for name, size in sizes.items() if _CHUNK_ROWS.fullmatch(name.lower())]
-    rows = [size for name, size in _rows(facts, sizes).items() if name not in counts]
-    if not counts or len(set(of_chunk)) != 1 or not rows:
+    of_chunk = {size for name, size in sizes.items() if _CHUNK_ROWS.fullmatch(name.lower())}
+    if not counts or len(of_chunk) != 1:
         return {}
-    sequences = _sequences(facts, sizes) or 1
-    of_sequence = -(-max(rows) // sequences)
-    return dict.fromkeys(counts, sequences * -(-of_sequence // of_chunk[0]))
+    (chunk,) = of_chunk
+    found: Dict[str, int] = {}
+    for name in counts:
+        place = _place_of(name, facts)
+        rows = [size for row, size in _rows(facts, sizes, place).items() if row not in counts]
+        if max(rows, default=0) >= chunk:
+            # In an array of a batch each sequence has its own.
+            sequences = 1 if place else _sequences(facts, sizes) or 1
+            longest = -(-max(rows) // sequences)
+            found[name] = sequences * -(-longest // chunk)
+    return found
 
 
 def longest_sequences(
@@ -77,13 +84,20 @@ def _sequences(facts: KernelFacts, sizes: Mapping[str, int]) -> Optional[int]:
     return None
 
 
-def _rows(facts: KernelFacts, sizes: Mapping[str, int]) -> Dict[str, int]:
-    """The sizes of first dimensions of arrays that are variables, by name."""
+def _rows(facts: KernelFacts, sizes: Mapping[str, int], place: int = 0) -> Dict[str, int]:
+    """The sizes of the dimensions of arrays at a place that are variables, by name."""
     found: List[str] = []
     for buffer in facts.buffers:
-        if buffer.is_parameter and len(buffer.shape) > 1 and isinstance(buffer.shape[0], str):
-            found.append(buffer.shape[0])
+        extent = buffer.shape[place] if len(buffer.shape) > place + 1 else None
+        if buffer.is_parameter and isinstance(extent, str):
+            found.append(extent)
     return {name: sizes[name] for name in found if name in sizes}
+
+
+def _place_of(name: str, facts: KernelFacts) -> int:
+    """The place of the dimension `name` in the first array that has it."""
+    arrays = (buffer.shape for buffer in facts.buffers if buffer.is_parameter)
+    return next((shape.index(name) for shape in arrays if name in shape), 0)
 
 
 def _rows_of(name: str, rows: Mapping[str, int]) -> int:

@@ -42,7 +42,7 @@ def test_what_the_text_gives_of_an_assumed_call_is_apart_from_what_is_assumed() 
     )
     report = replace(analyze(gemm(), load("h200")), known=known, assumed={"heads": "128"})
     found = hovers.assumptions(report)
-    assert "Known from the text: `dim=512`, `tail=64` (26), `topk=2048` " in found
+    assert "Known from the text: `dim=512`, `tail=64` (line 26), `topk=2048` " in found
     assert "([model.py:9](file:///repository/model.py#L9))" in found
     assert "`heads=128?`" in found and "dim=512?" not in found
 

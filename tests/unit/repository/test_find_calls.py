@@ -71,11 +71,56 @@ LONG_TESTS = "".join(
     "            total = i * j\n"
     for number in range(100)
 )
+SOLUTION = (
+    KERNEL
+    + """
+class ModelNew(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+
+    def forward(self, x):
+        return scale(self.width, block=x.shape[0])(x)
+"""
+)
+PROBLEM = """
+import torch
+BATCH, WIDTH = 512, 2048
+
+class Model(torch.nn.Module):
+    pass
+
+def get_inputs():
+    return [torch.randn(BATCH, WIDTH)]
+
+def get_init_inputs():
+    return [WIDTH]
+"""
 _OPS = "__import__('ops', fromlist=['x'])"
 CASES = {
     "a call in a benchmark": Case(
         {"benchmarks/bench.py": "from package.kernel import scale\nscale(4096)\n"},
         ("scale(n=4096)",),
+    ),
+    "a solution and its problem in two folders": Case(
+        {
+            "package/kernel.py": SOLUTION,
+            "problems/kernel.py": PROBLEM,
+            "package/other.py": PROBLEM.replace("2048", "64"),
+        },
+        ("scale(n=2048, block=512)",),
+    ),
+    "a solution and its problem alone in a folder": Case(
+        {"package/kernel.py": SOLUTION, "package/reference.py": PROBLEM},
+        ("scale(n=2048, block=512)",),
+    ),
+    "a solution and the problems of others": Case(
+        {
+            "package/kernel.py": SOLUTION,
+            "package/square.py": PROBLEM,
+            "package/cube.py": PROBLEM,
+        },
+        (),
     ),
     "tests with real sizes before those that check shapes": Case(
         {

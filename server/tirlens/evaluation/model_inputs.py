@@ -1,0 +1,54 @@
+"""The call of a module's model on its inputs, in the form of KernelBench.
+
+``ModelNew(*get_init_inputs())(*get_inputs())``: https://github.com/ScalingIntelligence/KernelBench
+
+A problem and its solution may be two files: the solution has the model, the problem the inputs.
+They have the same name in two folders, or are alone in one.
+"""
+
+# The values of another program have no static types.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from tirlens.evaluation.evaluator import Evaluator
+from tirlens.evaluation.values import Class, Function, ModuleScope, Value
+
+_INPUTS, _INITIAL_INPUTS = "get_inputs", "get_init_inputs"
+_SOLUTION, _PROBLEM = "ModelNew", "Model"
+
+
+def run_model(evaluator: Evaluator, scope: ModuleScope) -> None:
+    """Call the model of a module on the inputs that it defines, or the file of its problem."""
+    owner = scope if _INPUTS in scope.bindings else _problem_of(evaluator, scope)
+    inputs = evaluator.module_value(owner, _INPUTS) if owner is not None else None
+    if owner is None or not isinstance(inputs, Function):
+        return
+    initial = evaluator.module_value(owner, _INITIAL_INPUTS)
+    given = evaluator.call(initial, [], {}) if isinstance(initial, Function) else []
+    for name in (_SOLUTION, _PROBLEM):
+        model = evaluator.module_value(scope, name)
+        if isinstance(model, Class):
+            positional, named = _arguments(given)
+            instance = evaluator.call(model, positional, named)
+            evaluator.call(instance, *_arguments(evaluator.call(inputs, [], {})))
+            return
+
+
+def _problem_of(evaluator: Evaluator, scope: ModuleScope) -> ModuleScope | None:
+    """The module with the inputs of a solution; None if there is none, or one of several."""
+    if _SOLUTION not in scope.bindings:
+        return None
+    found = [other for other in evaluator.companions(scope.path) if _INPUTS in other.bindings]
+    stem = PurePosixPath(scope.path).stem
+    namesake = next((one for one in found if PurePosixPath(one.path).stem == stem), None)
+    return namesake or (found[0] if len(found) == 1 else None)
+
+
+def _arguments(given: Value) -> tuple[list[Value], dict[str, Value]]:
+    """Inputs as the arguments of a call: a list of them, or a dict by name."""
+    if isinstance(given, dict):
+        return [], {str(name): value for name, value in given.items()}
+    return (list(given), {}) if isinstance(given, (list, tuple)) else ([], {})
