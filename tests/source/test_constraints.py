@@ -133,6 +133,59 @@ RELATIONS = {
         """,
         ("(topk % 64) == 0", "heads <= 128", "heads >= 16"),
     ),
+    "a view of rows": (
+        """
+        rows, heads, dim = q.shape
+        flat = q.view(-1, heads * dim)
+        return gather(heads, dim, 64, flat.shape[-1])(q)
+        """,
+        ("topk == (heads * dim)",),
+    ),
+    "the rest of a view": (
+        """
+        rows, heads, dim = q.shape
+        wide = q.reshape(rows, 4, -1)
+        return gather(heads, dim, 64, wide.size(-1))(q)
+        """,
+        ("topk == ((heads * dim) // 4)",),
+    ),
+    "a view of an array of which only the view is known": (
+        """
+        heads, dim = indices.shape
+        wide = q.view((-1, heads, dim))
+        return gather(wide.shape[1], dim, 64, wide.shape[2])(q)
+        """,
+        ("topk == dim",),
+    ),
+    "dimensions in another order": (
+        """
+        heads, rows, dim = q.shape
+        by_row = q.transpose(0, 1).contiguous().permute(2, 1, 0).flatten(0, 1)
+        return gather(heads, dim, 64, by_row.shape[0])(q)
+        """,
+        ("topk == (dim * heads)",),
+    ),
+    "a dimension that is added and taken away": (
+        """
+        longer = q.unsqueeze(0)
+        return gather(longer.squeeze(0).shape[1], 512, 64, q.shape[1])(q)
+        """,
+        ("topk == heads",),
+    ),
+    "the least of two and a quotient that is rounded up": (
+        """
+        rows, heads, dim = q.shape
+        return gather(heads, min(dim, heads), 64, tilelang.cdiv(heads, 16))(q)
+        """,
+        ("topk == (((heads + 16) - 1) // 16)",),
+    ),
+    "the greatest of two arguments": (
+        """
+        rows, heads, dim = q.shape
+        return gather(heads, dim, 64, max(dim, 2 * heads))(q)
+        """,
+        ("topk == max(dim, (2 * heads))",),
+    ),
     "nothing of a branch that may not be taken": (
         """
         heads = q.shape[1]

@@ -17,6 +17,7 @@ from tirlens.evaluation import (
     library_functions,
     tensors,
     unknown_sizes,
+    unknown_views,
 )
 from tirlens.evaluation.data_files import FilePath, FileText
 from tirlens.evaluation.function_calls import call_function
@@ -177,7 +178,7 @@ def call(machine: Machine, function: Value, given: Any, named: dict[str, Value])
             return value
     _call_arguments(machine, positional, named)
     if isinstance(function, UnknownArgument):
-        return unknown_sizes.call(function, positional)
+        return unknown_views.call(function, positional)
     return UNKNOWN
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tirlens.evaluation import tensors
+from tirlens.evaluation import tensors, unknown_sizes
 from tirlens.evaluation.control_flow import LimitError
 from tirlens.evaluation.library_functions import SPECIAL, Parametrize
 from tirlens.evaluation.operations import FUNCTIONS, UnknownValueError, apply
@@ -132,7 +132,7 @@ def _function(path: str, positional: list[Value], named: dict[str, Value]) -> Va
     if known is None:
         return NOT_KNOWN
     if not all(is_known(item) for item in (*positional, *named.values())):
-        return UNKNOWN
+        return unknown_sizes.function(path.rpartition(".")[2], positional) or UNKNOWN
     if path == "builtins.str" and isinstance(positional[0], External):
         return positional[0].path
     if path == "builtins.len" and isinstance(positional[0], Tensor):

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tirlens.evaluation.values import UNKNOWN, Unknown, Value
+from tirlens.evaluation.values import Unknown, Value
 
 # Of operands in an expression: a longer one relates nothing that one sees.
 _MOST_OPERANDS = 8
@@ -36,16 +36,17 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Gt: (">", "<="),
     ast.GtE: (">=", "<"),
 }
-# Methods of arrays that change neither the order nor the sizes of dimensions.
-_SAME_SHAPE = frozenset(
-    ["contiguous", "to", "half", "float", "bfloat16", "double", "cuda", "cpu", "detach", "clone"]
-)
+# Functions of frameworks that divide and round up.
+_ROUNDED_UP = ("cdiv", "ceildiv", "ceil_div")
 _MOST_CONDITIONS = 64
 
 
 @dataclass(eq=False, repr=False)
 class UnknownSize(Unknown):
-    """A number that is not known: a dimension, or ``operands[0] sign operands[1]``."""
+    """A number that is not known: a dimension, or ``operands[0] sign operands[1]``.
+
+    The sign may be the name of a function of Python: ``min``.
+    """
 
     sign: str = ""
     operands: tuple[Value, ...] = ()
@@ -122,22 +123,6 @@ def attribute(base: UnknownArgument, name: str) -> Unknown:
     return base.attributes[name]
 
 
-def call(method: UnknownArgument, positional: list[Value]) -> Value:
-    """The result of a method of an unknown array, as far as it says something of the shape."""
-    array = method.owner
-    if array is None:
-        return UNKNOWN
-    if method.name in _SAME_SHAPE:
-        return array
-    if method.name == "unsqueeze" and positional == [0]:
-        return array.with_first()
-    if method.name == "size" and not positional:
-        return UnknownShape(array)
-    if method.name == "size" and type(positional[0]) is int:
-        return array.dimension(positional[0])
-    return UNKNOWN
-
-
 def arithmetic(operator: type[ast.operator], left: Value, right: Value) -> UnknownSize | None:
     """A number that is computed of others, of which one is not known; None of anything else."""
     sign = _SIGNS.get(operator)
@@ -146,6 +131,23 @@ def arithmetic(operator: type[ast.operator], left: Value, right: Value) -> Unkno
         return None
     made = UnknownSize(sign, (first, second))
     return made if made.count() <= _MOST_OPERANDS else None
+
+
+def function(name: str, operands: list[Value]) -> UnknownSize | None:
+    """The least or greatest of two numbers, or their quotient rounded up; None of anything else."""
+    if len(operands) != 2 or not any(isinstance(one, Unknown) for one in operands):
+        return None
+    first, second = map(_number, operands)
+    if first is None or second is None:
+        return None
+    if name in ("min", "max"):
+        made = UnknownSize(name, (first, second))
+        return made if made.count() <= _MOST_OPERANDS else None
+    if name in _ROUNDED_UP:
+        more = arithmetic(ast.Add, first, second)
+        less = more and arithmetic(ast.Sub, more, 1)
+        return less and arithmetic(ast.FloorDiv, less, second)
+    return None
 
 
 def condition(operator: ast.cmpop, left: Value, right: Value, holds: bool) -> Condition | None:
@@ -184,6 +186,8 @@ def relations(arguments: Mapping[str, Value], conditions: list[Condition]) -> It
         parts = [text(one) for one in value.operands]
         if len(parts) < 2 or None in parts:
             return None
+        if value.sign.isidentifier():
+            return f"{value.sign}({parts[0]}, {parts[1]})"
         return f"({parts[0]} {value.sign} {parts[1]})"
 
     for number, name in names.items():
@@ -194,6 +198,11 @@ def relations(arguments: Mapping[str, Value], conditions: list[Condition]) -> It
         left, right = text(one.left), text(one.right)
         if left is not None and right is not None:
             yield f"{left} {one.sign} {right}"
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value is a number, known or not."""
+    return _number(value) is not None
 
 
 def _number(value: Value) -> Any:
