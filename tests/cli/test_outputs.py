@@ -81,7 +81,7 @@ COMMANDS = [
     "lower k.py --output",
     "measure k.py --output",
     "devices --format json --output",
-    "devices --detect --calibrate --output",
+    "calibrate --cpu --output",
     "doctor k.py --output",
 ]
 

@@ -68,7 +68,7 @@ SAMPLES = {
     "trace.sqlite": "nsys_export_2023.4.sqlite",
 }
 # What needs a GPU, a cluster, minutes, an editor at the other end, or an answer.
-_NOT_HERE = ("serve", "daemon", "mcp", "measure", "completion")
+_NOT_HERE = ("serve", "daemon", "mcp", "measure", "calibrate", "completion")
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,7 @@ def _executed() -> dict[str, tuple[str, ...]]:
     for place, words in COMMANDS.items():
         if place.startswith("CONTRIBUTING"):
             continue  # Of the device that the page adds: `tests/unit/test_contributing.py`.
-        is_here = (
-            words[0] not in _NOT_HERE and "--calibrate" not in words and "mine.toml" not in words
-        )
+        is_here = words[0] not in _NOT_HERE and "mine.toml" not in words
         # Two versions of a framework are compared in `tests/gate/test_versions.py`.
         is_here = is_here and "old/bin/python" not in words and "--scheduler" not in words
         is_complete = not any(word.isupper() or word.startswith("[") for word in words)

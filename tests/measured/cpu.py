@@ -1,7 +1,7 @@
 """Score predicted times of CPU kernels against measured ones: ``python tests/measured/cpu.py``.
 
 A table holds facts and times of the kernels of `cpu_kernels` on one machine (`cpu_measure.py` makes
-it). A device file holds what ``tirlens devices --detect --calibrate`` measured there. The machines
+it). A device file holds what ``tirlens calibrate --cpu`` measured there. The machines
 are servers of which two cores are lent: an Ice Lake, measured once with nothing else running; a
 Cascade Lake, whose times are the least of four to seven runs, some of them beside other work; a
 Zen 4, measured twice. All rows of the Zen 4 were in view when the model was extended to such cores.

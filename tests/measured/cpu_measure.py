@@ -28,7 +28,7 @@ import tvm  # noqa: E402
 
 from tirlens_worker.codec import to_json  # noqa: E402
 from tirlens_worker.facts import KernelFacts, Span  # noqa: E402
-from tirlens_worker.frameworks.benchmarking.calibration import real_time_priority  # noqa: E402
+from tirlens_worker.frameworks.benchmarking.calibration.cpu import real_time_priority  # noqa: E402
 from tirlens_worker.frameworks.extract import extract  # noqa: E402
 
 FAMILIES = (

@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 
 from tirlens import hardware
-from tirlens.cli import cpu_calibration, detection, device_page
+from tirlens.cli import detection, device_page
 from tirlens.cli.columns import fitting_columns
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, stream, write_json
@@ -28,13 +28,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.detect:
         if arguments.id is not None:
             raise UsageError("--detect looks for this machine's devices and takes no ID")
-        return (
-            cpu_calibration.execute(arguments)
-            if arguments.calibrate
-            else detection.execute(arguments)
-        )
-    if arguments.calibrate:
-        raise UsageError("--calibrate measures this machine's CPU: give --detect too")
+        return detection.execute(arguments)
     if arguments.id is None:
         found = [hardware.load(name) for name in hardware.catalogue()]
     else:

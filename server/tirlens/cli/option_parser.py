@@ -60,7 +60,7 @@ def command_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in (
         _analyze, _report, _compare, _tune, _sweep, _residual, _lower, _measure, _capture,
-        _devices, _doctor, _toolchain, add_serve, add_mcp, add_daemon, _completion,
+        _devices, _calibrate, _doctor, _toolchain, add_serve, add_mcp, add_daemon, _completion,
     ):  # fmt: skip
         add(commands)
     return parser
@@ -302,20 +302,34 @@ def _devices(commands: Commands) -> None:
     parser = commands.add_parser("devices", help="the catalogue, or one device with its sources")
     parser.add_argument("id", nargs="?", help="a device's id, another of its names, or a file")
     parser.add_argument("--detect", action="store_true", help="the devices of this machine")
-    parser.add_argument(
-        "--calibrate", action="store_true", help="with --detect: measure this CPU, write its file"
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    add_output(parser)
+
+
+def _calibrate(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "calibrate",
+        help="measure this machine's GPU or CPU and write its device file",
+        description="Measures the GPU of this machine, or with --cpu its CPU, with small kernels "
+        "that the framework compiles, and writes a device file for --device. Takes some minutes.",
     )
     parser.add_argument(
-        "--python", metavar="INTERPRETER", help="a Python that has tvm, for --calibrate"
+        "device",
+        nargs="?",
+        metavar="ID",
+        help="the device that the file of a GPU extends; default: by the name of the GPU",
+    )
+    parser.add_argument("--cpu", action="store_true", help="measure the CPU")
+    parser.add_argument(
+        "--python", metavar="INTERPRETER", help="a Python with tilelang or tvm; for a CPU with tvm"
     )
     parser.add_argument(
         "--target",
         choices=("host", "llvm"),
         default="host",
-        help="with --calibrate: what TVM compiles for, this machine or plain llvm (SSE2 on x86)",
+        help="with --cpu: what TVM compiles for, this machine or plain llvm (SSE2 on x86)",
     )
-    parser.add_argument("--format", choices=("table", "json"), default="table")
-    add_output(parser)
+    parser.add_argument("--output", metavar="FILE", help="write the device file here")
 
 
 def _doctor(commands: Commands) -> None:

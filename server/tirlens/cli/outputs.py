@@ -25,7 +25,7 @@ OPTIONS = ("output", "html", "csv", "summary_file", "write", "bundle")
 # content, too: `_record_of`.
 _SIGNATURES = {
     "capture": re.compile(r'\{"schema_version": \d+,\n "device": "'),
-    "device": re.compile(r'(# No two runs .*\n)?extends = "(.|\n)*measured on this machine, '),
+    "device": re.compile(r'(# .*\n)*extends = "(.|\n)*measured on this machine, '),
     "result": re.compile(
         r'\{\s*"schema_version": \d+,\s*"(device": \{|variants": \[|measured": \{|residuals": \[)'
         r'|\{\s*"\$schema": "https://json.schemastore.org/sarif-(.|\n)*"name": "(?i:tirlens)"'
@@ -48,7 +48,7 @@ def check_arguments(arguments: argparse.Namespace) -> None:
     Raises:
         UsageError: one is an input, another file of the user, or named twice.
     """
-    kind = _kind(arguments)
+    kind = kind_of(arguments.command)
     seen: list[Path] = []
     for option in OPTIONS:
         named = getattr(arguments, option, None) or ()
@@ -94,15 +94,9 @@ def record(path: Path, kind: str) -> None:
             file_writer.replace_text(place, f"{kind} {digest_of(path, _MAX_BYTES)}")
 
 
-def kind_of(command: str, calibrates: bool = False) -> str:
+def kind_of(command: str) -> str:
     """The kind of a command's results."""
-    if command == "capture":
-        return "capture"
-    return "device" if calibrates else "result"
-
-
-def _kind(arguments: argparse.Namespace) -> str:
-    return kind_of(arguments.command, getattr(arguments, "calibrate", False))
+    return {"capture": "capture", "calibrate": "device"}.get(command, "result")
 
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[Path]:

@@ -119,6 +119,26 @@ def gpus() -> tuple[FoundGpu, ...]:
     return nvidia + parse_rocm(_tool_output("rocm-smi", *wanted))
 
 
+def driver_version(vendor: str) -> str | None:
+    """The version of the driver of a vendor's GPUs, None if its tool reports none."""
+    if vendor == "NVIDIA":
+        query = ("--query-gpu=driver_version", "--format=csv,noheader")
+        return parse_nvidia_driver(_tool_output("nvidia-smi", *query))
+    return parse_rocm_driver(_tool_output("rocm-smi", "--showdriverversion", "--json"))
+
+
+def parse_nvidia_driver(text: str | None) -> str | None:
+    """The version in the first line of ``nvidia-smi``, which is a sentence where it fails."""
+    first = next(iter((text or "").split("\n")), "").strip()
+    return first if re.fullmatch(r"[\d.]+", first) else None
+
+
+def parse_rocm_driver(text: str | None) -> str | None:
+    """The version in the JSON of ``rocm-smi``."""
+    found = re.search(r'"Driver version"\s*:\s*"([^"]+)"', text or "", re.IGNORECASE)
+    return found[1] if found else None
+
+
 def _tool_output(command: str, *arguments: str) -> str | None:
     """The output of a tool, also when it fails; None when there is no such tool or it hangs."""
     path = shutil.which(command)

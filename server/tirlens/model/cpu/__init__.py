@@ -9,7 +9,7 @@ time by statement and by unit of a core, and the bytes from each cache.
 4. `kernel_time`: the Execution-Cache-Memory model of both, on the busiest core.
 
 Hand-tuned constants were set with the development kernels of docs/cpu-rows.md.  Constants of a
-machine are in its device file; ``tirlens devices --detect --calibrate`` measures them.
+machine are in its device file; ``tirlens calibrate --cpu`` measures them.
 """
 
 from .kernel_time import CpuKernel, model_cpu_kernel

@@ -50,7 +50,7 @@ SET_CONFLICT_EXPONENT = constant(
         "the power of minus this."
     ),
     source="hand-tuned on Zen 4: 10.5, 7.5, 3.5 and 2.2 clocks with 1, 2, 4 and 8 sets",
-    rows="CPU calibration (`tirlens devices --detect --calibrate`) of a Zen 4",
+    rows="CPU calibration (`tirlens calibrate --cpu`) of a Zen 4",
 )
 
 

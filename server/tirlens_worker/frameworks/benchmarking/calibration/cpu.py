@@ -1,7 +1,7 @@
 """Small kernels that measure the rates of a CPU, compiled with the user's TVM.
 
 ``main`` reads the sizes (JSON) and prints the two least times of a step of each kernel in seconds
-(JSON).  Two equal times are unlikely to be disturbed by other processes.  `calibration_kernels`
+(JSON).  Two equal times are unlikely to be disturbed by other processes.  `cpu_kernels`
 documents the step of each kernel; the server computes clocks and rates from the times.
 """
 
@@ -109,7 +109,7 @@ class CalibrationKernel:
         """Run the kernel several times and return its least time; the arrays are freed after."""
         import numpy
 
-        from ..ir import dialect
+        from ...ir import dialect
 
         given: List[Any] = []
         for _, buffer in dialect.parameters(self.func):
@@ -147,7 +147,7 @@ def real_time_priority() -> Generator[None, None, None]:
 
 def _kernels(sizes: Dict[str, int]) -> Iterator[Tuple[str, Any, float]]:
     """Each kernel with its name and number of steps."""
-    from . import calibration_kernels as kernels
+    from . import cpu_kernels as kernels
 
     lanes = sizes["lanes"]
     yield ("call", *kernels.call())

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tirlens.hardware import calibrate, detect_cpu, known_cores, load
+from tirlens.hardware import detect_cpu, known_cores, load
+from tirlens.hardware.calibration import cpu as calibrate
+from tirlens.hardware.calibration.repetition import unrepeated_kernels
 from tirlens.hardware.detect_cpu import DetectedCache, DetectedCpu
 
 CPUINFO = """processor\t: 0
@@ -290,7 +292,7 @@ def test_issue_width_of_known_cores(
 def test_the_device_file_lists_kernels_without_agreeing_runs(tmp_path: Path) -> None:
     runs = {name: (value, value * 1.01) for name, value in seconds().items()}
     runs["exp"] = (3e-9, 5e-9)
-    unrepeated = calibrate.unrepeated_kernels(runs)
+    unrepeated = unrepeated_kernels(runs)
     assert unrepeated == ["exp"]
     path = tmp_path / "mine.toml"
     text = calibrate.device_file(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tirlens.cli import cpu_calibration
-from tirlens.cli.cpu_calibration import measure
+from tirlens.cli.calibration import process
+from tirlens.cli.calibration.cpu import measure
 from tirlens.cli.errors import UsageError
 
 pytestmark = pytest.mark.slow
@@ -82,7 +82,7 @@ def test_every_kernel_runs_and_takes_time(each_tvm_python: Path, host: bool) -> 
 def test_the_reason_of_a_failure_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, reason: str
 ) -> None:
-    monkeypatch.setattr(cpu_calibration, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(process, "TIMEOUT_S", 1.0)
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec sh -c "{program}"\n')
     python.chmod(0o755)

@@ -1,26 +1,24 @@
 """A device file for this machine's CPU, from the operating system and the times of small kernels.
 
-The kernels and their steps are those of `tirlens_worker.frameworks.benchmarking.calibration`.  A
-clock is a quarter of the time of a dependent integer multiplication and addition.  They take three
-clocks and one on every x86 core of the last ten years, and four together on Arm's Neoverse cores
-(uops.info, Arm's optimisation guides).  All other times are measured in clocks.
+The kernels and their steps are those of
+`tirlens_worker.frameworks.benchmarking.calibration.cpu_kernels`.  A clock is a quarter of the time
+of a dependent integer multiplication and addition.  They take three clocks and one on every x86
+core of the last ten years, and four together on Arm's Neoverse cores (uops.info, Arm's optimisation
+guides).  All other times are measured in clocks.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 
+from tirlens.hardware.calibration.file_text import SourcedNumber, file_text, is_whole
 from tirlens.hardware.catalogue import load
 from tirlens.hardware.cpu_core import CACHE_LINE_BYTES, INTEGER_ADD_LATENCY_CLK, PAGE_BYTES
 from tirlens.hardware.detect_cpu import DetectedCpu
 from tirlens.hardware.known_cores import ISSUE_SOURCE, UNROLLED_SOURCE
-from tirlens.hardware.quantity import number_fields
-from tirlens.hardware.spec import Device
 
-_WHOLE_NUMBERS = frozenset(field.key for field in number_fields(Device) if field.is_whole)
 # Latency of an integer multiplication and an addition, in clocks.
 INTEGER_CHAIN_CLK = 4.0
 FLOAT_BYTES = 4
@@ -62,8 +60,6 @@ OTHER_SOURCES = {
 RATE_THRESHOLD = 0.5
 # Bisections of the interval from 0 to 1, which reach the precision of a measured time.
 BISECTIONS = 10
-# Ratio of the two least times of a kernel up to which they agree.
-MAX_REPEAT_RATIO = 1.05
 
 
 def kernel_sizes(found: DetectedCpu) -> dict[str, int]:
@@ -303,11 +299,6 @@ def usable_cache_bytes(size: int, near: float, far: float, clk: Mapping[str, flo
     return size
 
 
-def unrepeated_kernels(runs: Mapping[str, tuple[float, float]]) -> list[str]:
-    """The kernels whose two least times do not agree."""
-    return [name for name, (least, second) in runs.items() if second > least * MAX_REPEAT_RATIO]
-
-
 def device_file(
     found: DetectedCpu, measured: Mapping[str, float], when: date, unrepeated: Sequence[str] = ()
 ) -> str:
@@ -324,35 +315,17 @@ def device_file(
     unrepeated
         The kernels without two runs that agree, which a comment lists.
     """
-    base = load(found.base)
     source = f"measured on this machine, {when.isoformat()}"
     detected = "reported by the operating system"
-    slug = re.sub(r"[^a-z0-9]+", "-", found.name.lower()).strip("-") or "cpu"
-    lines = [
-        *([f"# No two runs agreed of: {', '.join(unrepeated)}"] if unrepeated else ()),
-        f'extends = "{base.id}"',
-        f'id = "{slug}"',
-        f"name = {_toml_string(f'{found.name}, {found.cores} cores')}",
-        "aliases = []",
-    ]
-    tables: dict[str, list[str]] = {}
-    sources: list[str] = []
-    for key, value in measured.items():
-        table, _, name = key.rpartition(".")
-        number = f"{int(value)}" if _is_integer_key(key) else f"{value:.4g}"
-        (tables.setdefault(table, []) if table else lines).append(f"{name} = {number}")
-        is_detected = _is_integer_key(key) and key not in ("cpu.l3.bytes", "cpu.tlb_bytes")
-        where = OTHER_SOURCES.get(key, detected if is_detected else source)
-        sources.append(f'"{key}" = {_toml_string(where)}')
-    for table, entries in tables.items():
-        lines += ["", f"[{table}]", *entries]
-    return "\n".join([*lines, "", "[sources]", *sources, ""])
 
+    def source_of(key: str) -> str:
+        is_detected = is_whole(key) and key not in ("cpu.l3.bytes", "cpu.tlb_bytes")
+        return OTHER_SOURCES.get(key, detected if is_detected else source)
 
-def _is_integer_key(key: str) -> bool:
-    """Whether a number is a count or a size."""
-    return key in _WHOLE_NUMBERS
-
-
-def _toml_string(value: str) -> str:
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return file_text(
+        load(found.base).id,
+        found.name,
+        f"{found.name}, {found.cores} cores",
+        {key: SourcedNumber(value, source_of(key)) for key, value in measured.items()},
+        [f"No two runs agreed of: {', '.join(unrepeated)}"] if unrepeated else [],
+    )

@@ -1,0 +1,1 @@
+"""The calibrations of ``tirlens calibrate``: kernels in another process, and their file."""

@@ -1,0 +1,1 @@
+"""Device files from the times of small kernels on this machine."""
