@@ -8,7 +8,18 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from typing import Callable, Iterable, Iterator, NamedTuple, Optional, Sequence
+from typing import (
+    Callable,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 from . import codec
 from .facts import Caveat, KernelFacts, ModelSizes
@@ -22,6 +33,7 @@ from .program.load import Loaded
 from .protocol import SASS, Analyze, Compiler, GeneratedCode, KernelRequest, Lowering, Problem
 from .tracing.assumed_sizes import assumed_sizes
 from .tracing.assumed_trips import AssumedLoop, assumed_trips
+from .tracing.built_sizes import BuiltSizes
 from .tracing.configurations import configurations_of
 from .tracing.evaluate import Traced
 from .tracing.extraction import built_facts, traced_facts
@@ -101,13 +113,13 @@ def analyse(
         # Others are sent at the end, which not every analysis reaches.
         known = set(origins.files())
         _send_files(sorted(known), send)
-        tracer = Tracer(loaded)
+        tracer, built_sizes = Tracer(loaded), BuiltSizes()
         for index in only:
             kernel = request.kernels[index]
             send(BEGIN, b"%d" % index)
             send(LINE, b"%d" % kernel.span.line)
             patches.install(request.target)
-            _send_kernel(loaded, tracer, kernel, request.compiler, send)
+            _send_kernel(loaded, tracer, built_sizes, kernel, request.compiler, send)
             send(END, b"%d" % index)
         _send_files((path for path in origins.files() if path not in known), send)
     send(DONE, b"")
@@ -127,6 +139,7 @@ def _send_files(paths: Iterable[str], send: Send) -> None:
 def _send_kernel(
     loaded: Loaded,
     tracer: Tracer,
+    built_sizes: BuiltSizes,
     request: KernelRequest,
     compiler: Optional[Compiler],
     send: Send,
@@ -136,17 +149,18 @@ def _send_kernel(
     except BaseException as error:
         problem = loaded.document.problem("trace", error, request.name, at=request.span)
         outcome = Outcome(problems=(problem,))
-    for traced in outcome.traced:
-        try:
-            if request.emit:
-                send(GENERATED, codec.dumps(_generated_code(loaded, request, traced, compiler)))
-            elif request.lower_to:
-                send(LOWERED, codec.dumps(_lowering(request, traced)))
-            else:
-                send(KERNEL, codec.dumps(facts_of(loaded, request, traced)))
-        except Exception as error:
-            problem = loaded.document.problem("unsupported", error, request.name, at=request.span)
-            send(PROBLEM, codec.dumps(problem))
+    if request.emit or request.lower_to:
+        for traced in outcome.traced:
+            try:
+                if request.emit:
+                    send(GENERATED, codec.dumps(_generated_code(loaded, request, traced, compiler)))
+                else:
+                    send(LOWERED, codec.dumps(_lowering(request, traced)))
+            except Exception as error:
+                send(PROBLEM, codec.dumps(_unsupported(loaded, request, error)))
+    else:
+        for found in _facts_or_problems(loaded, built_sizes, request, outcome.traced):
+            send(PROBLEM if isinstance(found, Problem) else KERNEL, codec.dumps(found))
     if request.with_configurations and outcome.traced:
         found = configurations_of(loaded, request, outcome.traced[0])
         send(CONFIGURATIONS, codec.dumps(found))
@@ -156,14 +170,44 @@ def _send_kernel(
         send(NEEDS, codec.dumps(outcome.needs))
 
 
+def _facts_or_problems(
+    loaded: Loaded, built_sizes: BuiltSizes, request: KernelRequest, found: Sequence[Traced]
+) -> Iterator[Union[KernelFacts, Problem]]:
+    """The facts of each function, or why there are none; those that were built have one size."""
+    built: List[Tuple[Traced, KernelFacts]] = []
+    for traced in found:
+        try:
+            facts = _extracted(loaded, request, traced)
+            if traced.built is None:
+                yield _with_assumptions(loaded, request, traced, facts)
+            else:
+                built.append((traced, facts))
+        except Exception as error:
+            yield _unsupported(loaded, request, error)
+    given = built_sizes.of(loaded, request, [facts for _, facts in built])
+    for traced, facts in built:
+        try:
+            yield _with_assumptions(loaded, request, traced, facts, given)
+        except Exception as error:
+            yield _unsupported(loaded, request, error)
+
+
+def _unsupported(loaded: Loaded, request: KernelRequest, error: Exception) -> Problem:
+    return loaded.document.problem("unsupported", error, request.name, at=request.span)
+
+
 def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFacts:
     """The facts of a traced function.
 
     Raises:
         Exception: the IR is not understood.
     """
+    return _with_assumptions(loaded, request, traced, _extracted(loaded, request, traced))
+
+
+def _extracted(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFacts:
+    """The facts of a traced function without what is assumed of its sizes."""
     from .frameworks.extract import name_of
-    from .frameworks.targets import target_of_text
 
     facts = (
         traced_facts(traced.function, loaded.document)
@@ -186,7 +230,20 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
             built=traced.built,
             caveats=(*facts.caveats, *_remarks(loaded, request)),
         )
-    sizes, of_model = assumed_sizes(loaded, request, facts, traced.model)
+    return facts
+
+
+def _with_assumptions(
+    loaded: Loaded,
+    request: KernelRequest,
+    traced: Traced,
+    facts: KernelFacts,
+    given: Optional[Mapping[str, int]] = None,
+) -> KernelFacts:
+    """`facts` with the sizes and trip counts that are assumed; `given` are those of others."""
+    from .frameworks.targets import target_of_text
+
+    sizes, of_model = assumed_sizes(loaded, request, facts, traced.model, given)
     loops = assumed_trips(facts, sizes) if request.allow_assumed else ()
     return replace(
         facts,

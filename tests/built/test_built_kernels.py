@@ -93,6 +93,17 @@ def test_a_graph(analyze: Any) -> None:
     assert {item["device_id"] for item in out["modules"]} == {"x86-avx2"}
 
 
+def test_kernels_of_a_module_and_versions_of_a_schedule_have_one_size(analyze: Any) -> None:
+    """The product of a module does more work than its activation, a first version reads more."""
+    _, out, _ = analyze("dynamic.py")
+    sizes: dict[bool, set[tuple[tuple[str, int], ...]]] = {True: set(), False: set()}
+    for kernel in out["kernels"]:
+        in_module = kernel["definition"] == "Module.main"
+        sizes[in_module].add(tuple(sorted(kernel["bindings"].items())))
+    assert [len(found) for found in sizes.values()] == [1, 1]
+    assert sizes[False] == {(("rows", 4096),)}
+
+
 def test_functions(analyze: Any) -> None:
     name = "functions.py"
     status, out, err = analyze(name)

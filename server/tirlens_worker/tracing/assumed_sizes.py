@@ -38,11 +38,16 @@ _BITS = re.compile(r"\d+")
 
 
 def assumed_sizes(
-    loaded: Loaded, request: KernelRequest, facts: KernelFacts, model: Optional[ModelSizes] = None
+    loaded: Loaded,
+    request: KernelRequest,
+    facts: KernelFacts,
+    model: Optional[ModelSizes] = None,
+    given: Optional[Mapping[str, int]] = None,
 ) -> Tuple[Dict[str, int], Optional[ModelSizes]]:
     """Sizes for the variables of `facts`, all of them integers, and those that a model gives.
 
-    `model` are the arguments of the call that are those of a model.
+    `model` are the arguments of the call that are those of a model, `given` the sizes of other
+    kernels that this one has, too.
     """
     variables = [item.name for item in facts.variables if "float" not in item.dtype]
     missing = [name for name in variables if name not in facts.sizes]
@@ -50,9 +55,10 @@ def assumed_sizes(
         return {}, None
     of_call = _sizes_of_call(request, facts.call)
     arguments = _arguments(loaded, facts.call)
-    given = {_core(name): size for name, size in arguments.items()}
-    of_core = {name: given[_core(name)] for name in missing if _core(name) in given}
+    by_core = {_core(name): size for name, size in arguments.items()}
+    of_core = {name: by_core[_core(name)] for name in missing if _core(name) in by_core}
     fixed = {**of_core, **{name: of_call[name] for name in missing if name in of_call}}
+    fixed.update((name, size) for name, size in (given or {}).items() if name in missing)
     known = {**arguments, **facts.sizes, **first_hints(request), **request.bindings}
     of_model = sizes_of_model(request, model, [n for n in missing if n not in fixed], known)
     if of_model is not None:

@@ -27,10 +27,13 @@ def work_time_s(facts: KernelFacts, sizes: Mapping[str, int]) -> float:
     """The time for the work of a kernel within an order of magnitude.
 
     `sizes` are those of dynamic dimensions. A loop whose trip count depends on data counts once.
+    Accesses of a function that a statement built and that has no grid do not count: a schedule is
+    still to decide how often memory is read.
     """
     estimate = _Estimate(facts, sizes)
     estimate.add(facts.body, 1.0, 1.0)
-    return estimate.time_s
+    is_unscheduled = facts.built is not None and not _has_grid(facts.body)
+    return estimate.compute_time_s if is_unscheduled else estimate.time_s
 
 
 def accesses_arrays(facts: KernelFacts) -> bool:
@@ -56,6 +59,12 @@ def accesses_arrays(facts: KernelFacts) -> bool:
     return not in_global or is_accessed(facts.body)
 
 
+def _has_grid(nodes: Tuple[Node, ...]) -> bool:
+    return any(
+        isinstance(node, Loop) and (node.kind == "block" or _has_grid(node.body)) for node in nodes
+    )
+
+
 class _Estimate:
     """The sum of the work of nodes; loop variables have the middle of their values."""
 
@@ -70,11 +79,11 @@ class _Estimate:
 
     @property
     def time_s(self) -> float:
-        return max(
-            self._matrix_flop / _MATRIX_FLOP_PER_S,
-            self._other_flop / _OTHER_FLOP_PER_S,
-            self._bytes / _BYTES_PER_S,
-        )
+        return max(self.compute_time_s, self._bytes / _BYTES_PER_S)
+
+    @property
+    def compute_time_s(self) -> float:
+        return max(self._matrix_flop / _MATRIX_FLOP_PER_S, self._other_flop / _OTHER_FLOP_PER_S)
 
     def add(self, nodes: Tuple[Node, ...], executions: float, threads: float) -> None:
         """Add the work of `nodes`, executed so often by each of as many threads."""
