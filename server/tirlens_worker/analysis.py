@@ -157,7 +157,7 @@ def _send_kernel(
                 else:
                     send(LOWERED, codec.dumps(_lowering(request, traced)))
             except Exception as error:
-                send(PROBLEM, codec.dumps(_unsupported(loaded, request, error)))
+                send(PROBLEM, codec.dumps(_problem_of(loaded, request, error)))
     else:
         for found in _facts_or_problems(loaded, built_sizes, request, outcome.traced):
             send(PROBLEM if isinstance(found, Problem) else KERNEL, codec.dumps(found))
@@ -177,22 +177,22 @@ def _facts_or_problems(
     built: List[Tuple[Traced, KernelFacts]] = []
     for traced in found:
         try:
-            facts = _extracted(loaded, request, traced)
+            facts = _plain_facts(loaded, request, traced)
             if traced.built is None:
                 yield _with_assumptions(loaded, request, traced, facts)
             else:
                 built.append((traced, facts))
         except Exception as error:
-            yield _unsupported(loaded, request, error)
+            yield _problem_of(loaded, request, error)
     given = built_sizes.of(loaded, request, [facts for _, facts in built])
     for traced, facts in built:
         try:
             yield _with_assumptions(loaded, request, traced, facts, given)
         except Exception as error:
-            yield _unsupported(loaded, request, error)
+            yield _problem_of(loaded, request, error)
 
 
-def _unsupported(loaded: Loaded, request: KernelRequest, error: Exception) -> Problem:
+def _problem_of(loaded: Loaded, request: KernelRequest, error: Exception) -> Problem:
     return loaded.document.problem("unsupported", error, request.name, at=request.span)
 
 
@@ -202,10 +202,10 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
     Raises:
         Exception: the IR is not understood.
     """
-    return _with_assumptions(loaded, request, traced, _extracted(loaded, request, traced))
+    return _with_assumptions(loaded, request, traced, _plain_facts(loaded, request, traced))
 
 
-def _extracted(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFacts:
+def _plain_facts(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFacts:
     """The facts of a traced function without what is assumed of its sizes."""
     from .frameworks.extract import name_of
 
