@@ -1,6 +1,7 @@
 """The kernels of a GPU's calibration without a GPU, under the framework of this interpreter.
 
     PYTHON gpu_calibration_program.py sources       {"NAME": CUDA SOURCE, ...}
+    PYTHON gpu_calibration_program.py timers        the kernels that can be timed
     PYTHON gpu_calibration_program.py products      {"DTYPE ROWS x COLUMNS": CUDA SOURCE, ...}
     PYTHON gpu_calibration_program.py results       what kernels compute on this CPU
     PYTHON gpu_calibration_program.py measure STEPS the answers of the steps, on this CPU
@@ -13,7 +14,11 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import os
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 with contextlib.suppress(ImportError):
@@ -37,22 +42,46 @@ def stop(code: str, *_: Any) -> None:
     raise StoppedError(code)
 
 
+def compile_with(callback: Any) -> None:
+    """Have `callback` compile CUDA source."""
+    register = getattr(tvm, "register_global_func", None) or tvm.register_func
+    register("tvm_callback_cuda_compile", callback, override=True)
+
+
 def sources() -> dict[str, str]:
     """The CUDA source of each kernel."""
     if tvm.runtime.enabled("cuda"):
-        # It would compile the source.
-        register = getattr(tvm, "register_global_func", None) or tvm.register_func
-        register("tvm_callback_cuda_compile", stop, override=True)
+        compile_with(stop)
     found = {}
     for name in gpu_kernels.NAMES:
+        func = gpu_kernels.build(name, True).with_attr("global_symbol", "kernel")
         try:
-            compiled = gpu.Compiled(gpu.Gpu(tvm, None, CUDA, True), name)
-            (module,) = compiled._module.imports
+            (module,) = tvm.compile(func, target=tvm.target.Target(CUDA)).mod.imports
             found[name] = str(module.inspect_source())
         except Exception as error:
             if "#include" not in str(error) and "__global__" not in str(error):
                 raise
             found[name] = str(error)
+    return found
+
+
+def timers() -> list[str]:
+    """The kernels that are compiled with nvcc and can be timed."""
+
+    def compile_source(code: str, *_: Any) -> bytearray:
+        with tempfile.TemporaryDirectory() as folder:
+            source, cubin = Path(folder) / "kernel.cu", Path(folder) / "kernel.cubin"
+            source.write_text(code)
+            nvcc = [os.environ["NVCC"], "-w", "-cubin", "-arch=sm_90", "-o", str(cubin)]
+            subprocess.run([*nvcc, str(source)], check=True)
+            return bytearray(cubin.read_bytes())
+
+    compile_with(compile_source)
+    found = []
+    for name in gpu_kernels.NAMES:
+        kernel = gpu.Compiled(gpu.Gpu(tvm, None, CUDA, True), name)
+        kernel.timer(tvm.cpu(), 1, 1)
+        found.append(name)
     return found
 
 
@@ -62,11 +91,11 @@ def products() -> dict[str, str]:
 
     tilelang = importlib.import_module("tilelang")
     found = {}
-    for dtype, (names, _, accumulator) in gpu_products.TYPES.items():
+    for dtype, (name, _, accumulator) in gpu_products.TYPES.items():
         for tile in gpu_products.TILES:
-            size = {"float32": 4, "float16": 2, "bfloat16": 2}.get(names[0], 1)
+            size = {"float32": 4, "float16": 2, "bfloat16": 2}.get(name, 1)
             row = gpu_products.ROW_BYTES // size
-            func = product_kernels.product(1024, tile, row, names[0], accumulator)
+            func = product_kernels.product(1024, tile, row, name, accumulator)
             target = tvm.target.Target({"kind": "cuda", "arch": "sm_90a"})
             with target:
                 artifact = tilelang.lower(func, target=target, enable_device_compile=False)
@@ -142,6 +171,7 @@ def results() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    command = {"sources": sources, "products": products, "results": results}.get(sys.argv[1])
+    commands = {"sources": sources, "timers": timers, "products": products, "results": results}
+    command = commands.get(sys.argv[1])
     answer = measure(json.loads(sys.argv[2])) if command is None else command()
     print(json.dumps(answer))

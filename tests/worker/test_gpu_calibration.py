@@ -39,13 +39,21 @@ COMPILATIONS = [
     *(("tilelang-0.1.15", architecture) for architecture in ("sm_75", "sm_80", "sm_90", "sm_100")),
     *((name, "sm_90") for name in ("tilelang-0.1.8", "tvm-0.27.0.post1", "tvm-0.25.0.post1")),
 ]
+# The instructions between two readings of the clock.
+CHAINS = {
+    "chain": ("FFMA",),
+    "shuffles": ("SHFL",),
+    "barriers": ("BAR",),
+    "chase": ("LDG",),
+    "shared chase": ("LDS",),
+}
 
 
-def run(environment: str, *arguments: str) -> Any:
+def run(environment: str, *arguments: str, **variables: str) -> Any:
     """What the program of the kernels prints under an environment."""
     command = [str(environments.environment(environment)), str(PROGRAM), *arguments]
-    path = {"PYTHONPATH": str(ROOT / "server")}
-    done = subprocess.run(command, env={**os.environ, **path}, capture_output=True, text=True)
+    own = {**os.environ, "PYTHONPATH": str(ROOT / "server"), **variables}
+    done = subprocess.run(command, env=own, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.strip().rpartition("\n")[2])
 
@@ -105,9 +113,13 @@ def test_the_compiler_keeps_what_is_measured(
     assert found["multiply-add"]["FFMA"] % CHAIN_OPERATIONS == 0 < found["multiply-add"]["FFMA"]
     for name in ("exp2", "rsqrt"):
         assert found[name]["MUFU"] % CHAIN_OPERATIONS == 0 < found[name]["MUFU"]
-    for name in ("chain", "shuffles", "barriers", "chase", "shared chase"):
+    for name in CHAINS:
         clocks = [one for one in code[name].instructions if "SR_CLOCK" in str(one.operands)]
+        chain = [one for one in code[name].instructions if one.name in CHAINS[name]]
         assert len(clocks) >= 2, name
+        # The first load of a chase is that of its first index.
+        assert clocks[0].address < chain[1].address, name
+        assert clocks[-1].address > chain[-1].address, name
     assert found["shuffles"]["SHFL"] >= CHASE_STEPS
     assert found["barriers"]["BAR"] >= BARRIERS
     for name, opcode in (("chase", "LDG"), ("shared chase", "LDS")):
@@ -122,6 +134,12 @@ def test_the_compiler_keeps_what_is_measured(
     assert wide and all("128" in one.modifiers for one in wide)
     assert found["write"]["STG"] % 4 == 0 < found["write"]["STG"]
     assert not any(found[name]["LDL"] or found[name]["STL"] for name in found)
+
+
+@pytest.mark.parametrize("framework", ["tilelang-0.1.15", "tilelang-0.1.9"])
+def test_every_kernel_is_built_and_found_by_its_timer(framework: str, cuda_home: Path) -> None:
+    """tilelang's TVM has no LLVM for the part of the host."""
+    assert len(run(framework, "timers", NVCC=str(cuda_home / "bin/nvcc"))) == 14
 
 
 @pytest.mark.parametrize("framework", ["tilelang-0.1.15", "tilelang-0.1.9"])

@@ -66,7 +66,7 @@ def find_board(python: Path) -> Board:
     Raises:
         UsageError: there is none; the message has what was looked for, and what to do.
     """
-    found = cast("dict[str, Any]", run(python, "gpu", {}, {}))
+    found = cast("dict[str, Any]", run(python, "gpu", {}))
     if "problem" in found:
         names = ", ".join(gpu.name for gpu in gpus())
         drivers = f"the drivers report {names}" if names else "no driver's tool reports a GPU"
@@ -85,7 +85,7 @@ def measure(python: Path, steps: Sequence[Step]) -> Timed:
         UsageError: no step could be measured; the message has the reason.
     """
     request = {"steps": [step.request() for step in steps]}
-    found = cast("dict[str, dict[str, Any]]", run(python, "gpu", request, {}))
+    found = cast("dict[str, dict[str, Any]]", run(python, "gpu", request))
     return timed_steps(found)
 
 

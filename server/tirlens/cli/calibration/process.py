@@ -18,8 +18,9 @@ from tirlens.cli.errors import UsageError
 from tirlens.cli.output import progress
 from tirlens.hardware import DeviceError
 
-# Some dozens of kernels are compiled and run for a tenth of a second to a second each.
-TIMEOUT_S = 600.0
+# Some dozens of kernels are compiled, a product in up to half a minute, and run for a tenth of a
+# second to some seconds each.
+TIMEOUT_S = 1800.0
 _PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]);"
     "from tirlens_worker.frameworks.benchmarking.calibration.{} import main; main()"
@@ -27,7 +28,10 @@ _PROGRAM = (
 
 
 def run(
-    python: Path, processor: str, request: Mapping[str, Any], variables: Mapping[str, str]
+    python: Path,
+    processor: str,
+    request: Mapping[str, Any],
+    variables: Mapping[str, str] | None = None,
 ) -> Any:
     """What the calibration of a `processor` (``cpu``, ``gpu``) answers to `request` (JSON).
 
@@ -46,7 +50,7 @@ def run(
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            env={**os.environ, **variables},
+            env={**os.environ, **(variables or {})},
         )
     except OSError as error:
         raise UsageError(f"calibrate: {python}: {error}") from error

@@ -22,8 +22,9 @@ WIDE_THREADS = 1024
 WIDE_BLOCK_BYTES = WIDE_THREADS * 16 * 4
 FLOAT_BYTES = 4
 LINE_BYTES = 128
-# Iterations of the chains; the difference of the first two is without the cost of a launch.
-SHORT_STEPS, LONG_STEPS = 16, 32
+# Iterations of the chains, whose difference is without the cost of a launch.  The short one takes
+# 15 us, in which any host has launched the next kernel.
+SHORT_STEPS, LONG_STEPS = 32, 64
 LATENCY_STEPS = 64
 # Iterations of the throughput kernels, about a millisecond.
 ARITHMETIC_STEPS = {"multiply-add": 512, "exp2": 64, "rsqrt": 64}

@@ -181,7 +181,8 @@ class Compiled:
 
         self.func = gpu_kernels.build(name, gpu.has_clock).with_attr("global_symbol", "kernel")
         compiled = gpu.tvm.compile(self.func, target=gpu.tvm.target.Target(gpu.target))
-        self._module = getattr(compiled, "mod", compiled)
+        # The TVM of tilelang has no LLVM: a compiler of C builds the host's part.
+        self._module = compiled.jit()
 
     def timer(self, device: Any, number: int, repeat: int) -> Any:
         """A function of the arguments, which times `repeat` times `number` launches."""
