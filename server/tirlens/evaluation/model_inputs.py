@@ -3,7 +3,8 @@
 ``ModelNew(*get_init_inputs())(*get_inputs())``: https://github.com/ScalingIntelligence/KernelBench
 
 A problem and its solution may be two files: the solution has the model, the problem the inputs.
-They have the same name in two folders, or are alone in one.
+They have the same name in two folders, or in one folder the same but for words such as
+``reference`` and ``solution``, or are alone in it.
 """
 
 # The values of another program have no static types.
@@ -18,6 +19,11 @@ from tirlens.evaluation.values import Class, Function, ModuleScope, Value
 
 _INPUTS, _INITIAL_INPUTS = "get_inputs", "get_init_inputs"
 _SOLUTION, _PROBLEM = "ModelNew", "Model"
+# Words of the names of files that say which of both a file is.
+_ROLES = frozenset(
+    ["ref", "reference", "problem", "torch", "pytorch", "base", "baseline", "original", "orig",
+     "solution", "sol", "new", "tilelang", "tl", "kernel", "opt", "optimized", "generated"]
+)  # fmt: skip
 
 
 def run_model(evaluator: Evaluator, scope: ModuleScope) -> None:
@@ -42,9 +48,15 @@ def _problem_of(evaluator: Evaluator, scope: ModuleScope) -> ModuleScope | None:
     if _SOLUTION not in scope.bindings:
         return None
     found = [other for other in evaluator.companions(scope.path) if _INPUTS in other.bindings]
-    stem = PurePosixPath(scope.path).stem
-    namesake = next((one for one in found if PurePosixPath(one.path).stem == stem), None)
+    words = _words(scope.path)
+    namesake = next((one for one in found if _words(one.path) == words), None)
     return namesake or (found[0] if len(found) == 1 else None)
+
+
+def _words(path: str) -> list[str]:
+    """The words of a file's name without those that say its role, if others are left."""
+    words = PurePosixPath(path).stem.lower().split("_")
+    return [word for word in words if word not in _ROLES] or words[:1]
 
 
 def _arguments(given: Value) -> tuple[list[Value], dict[str, Value]]:

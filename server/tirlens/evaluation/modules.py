@@ -121,12 +121,11 @@ class Modules:
         return sorted(set(found) - {path}, key=lambda other: _nearness(other, path), reverse=True)
 
     def neighbours(self, path: str) -> list[str]:
-        """The other files in the folder of the file `path`."""
+        """The other files in the folder of the file `path`, those that begin alike first."""
         folder = PurePosixPath(path).parent
         listed = itertools.chain.from_iterable(self._by_name.values())
-        return sorted(
-            item for item in listed if item != path and PurePosixPath(item).parent == folder
-        )
+        found = (item for item in listed if item != path and PurePosixPath(item).parent == folder)
+        return sorted(found, key=lambda item: (-_common_characters(item, path), item))
 
     def _is_import_root(self, folder: tuple[str, ...], importer: list[str]) -> bool:
         """Whether absolute names may start in a folder: it is no package, or the importer's own."""
@@ -180,6 +179,12 @@ def module_names(path: str) -> tuple[str, ...]:
     """``("package", "module")`` for ``package/module.py``, without ``__init__``."""
     parts = PurePosixPath(path).with_suffix("").parts
     return parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts
+
+
+def _common_characters(one: str, other: str) -> int:
+    """The number of characters with which two paths begin alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _nearness(path: str, other: str) -> tuple[int, int]:

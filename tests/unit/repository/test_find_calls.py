@@ -114,6 +114,14 @@ CASES = {
         {"package/kernel.py": SOLUTION, "package/reference.py": PROBLEM},
         ("scale(n=2048, block=512)",),
     ),
+    "a solution and the problem that is named so, of several": Case(
+        {
+            "package/kernel.py": SOLUTION,
+            "package/kernel_ref.py": PROBLEM,
+            "package/square_ref.py": PROBLEM.replace("2048", "64"),
+        },
+        ("scale(n=2048, block=512)",),
+    ),
     "a solution and the problems of others": Case(
         {
             "package/kernel.py": SOLUTION,
