@@ -96,12 +96,14 @@ def test_a_graph(analyze: Any) -> None:
 def test_kernels_of_a_module_and_versions_of_a_schedule_have_one_size(analyze: Any) -> None:
     """The product of a module does more work than its activation, a first version reads more."""
     _, out, _ = analyze("dynamic.py")
-    sizes: dict[bool, set[tuple[tuple[str, int], ...]]] = {True: set(), False: set()}
+    sizes: dict[str, set[tuple[tuple[str, int], ...]]] = {}
     for kernel in out["kernels"]:
-        in_module = kernel["definition"] == "Module.main"
-        sizes[in_module].add(tuple(sorted(kernel["bindings"].items())))
-    assert [len(found) for found in sizes.values()] == [1, 1]
-    assert sizes[False] == {(("rows", 4096),)}
+        owner = kernel["definition"].partition(".")[0]
+        sizes.setdefault(owner, set()).add(tuple(sorted(kernel["bindings"].items())))
+    assert [len(found) for found in sizes.values()] == [1] * len(sizes)
+    assert sizes["func"] == sizes["sch"] == {(("rows", 4096),)}
+    ((_, rows),) = next(iter(sizes["large"]))
+    assert 2 * rows**2 * 4096 * 4 <= 80e9 / 8
 
 
 def test_functions(analyze: Any) -> None:

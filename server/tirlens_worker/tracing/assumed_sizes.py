@@ -82,6 +82,9 @@ def assumed_sizes(
             break
         free[largest] //= 2
     sizes = {name: fixed.get(name) or free[name] for name in missing}
+    if given and _array_bytes(facts, {**facts.sizes, **sizes}) > limit_bytes:
+        # Those of another kernel are too large for this one.
+        return assumed_sizes(loaded, request, facts, model)
     unsaid = [name for name in free if name not in request.hints]
     sizes.update(longest_sequences(facts, unsaid, {**facts.sizes, **sizes}))
     sizes.update(chunk_counts(facts, unsaid, {**arguments, **facts.sizes, **sizes}))

@@ -32,3 +32,8 @@ sch.bind(by, "blockIdx.y")
 sch.bind(bx, "blockIdx.x")
 sch.bind(ty, "threadIdx.y")
 sch.bind(tx, "threadIdx.x")
+
+# As many rows as above would take more than the memory of a device.
+X = te.placeholder((rows, rows, 4096), "float32", name="X")
+Y = te.compute((rows, rows, 4096), lambda i, j, k: X[i, j, k] * 2.0, name="Y")
+large = te.create_prim_func([X, Y])
