@@ -38,6 +38,7 @@ MATMUL = str(EXAMPLES / "matmul_tvm.py")
         (["analyze", MATMUL, "--id-range", "0"], "--id-range"),
         (["analyze", MATMUL, "--device", "a100", "--device", "h100"], "compare"),
         (["compare", MATMUL, "--device", "a100"], "two or more"),
+        (["calibrate", "--cpu", "h100"], "takes no device"),
         (["devices", "gtx-1"], "no known device."),
         (["devices", "no.toml"], "no.toml: cannot be read: No such file or directory\n"),
         (["measure", MATMUL, "--append", "no/such.csv"], "no/such.csv cannot be written"),

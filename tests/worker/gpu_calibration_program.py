@@ -14,11 +14,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
-import os
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 from typing import Any
 
 with contextlib.suppress(ImportError):
@@ -42,16 +38,12 @@ def stop(code: str, *_: Any) -> None:
     raise StoppedError(code)
 
 
-def compile_with(callback: Any) -> None:
-    """Have `callback` compile CUDA source."""
-    register = getattr(tvm, "register_global_func", None) or tvm.register_func
-    register("tvm_callback_cuda_compile", callback, override=True)
-
-
 def sources() -> dict[str, str]:
     """The CUDA source of each kernel."""
     if tvm.runtime.enabled("cuda"):
-        compile_with(stop)
+        # It would compile the source.
+        register = getattr(tvm, "register_global_func", None) or tvm.register_func
+        register("tvm_callback_cuda_compile", stop, override=True)
     found = {}
     for name in gpu_kernels.NAMES:
         func = gpu_kernels.build(name, True).with_attr("global_symbol", "kernel")
@@ -66,27 +58,16 @@ def sources() -> dict[str, str]:
 
 
 def timers() -> list[str]:
-    """The kernels that are compiled with nvcc and can be timed."""
-
-    def compile_source(code: str, *_: Any) -> bytearray:
-        with tempfile.TemporaryDirectory() as folder:
-            source, cubin = Path(folder) / "kernel.cu", Path(folder) / "kernel.cubin"
-            source.write_text(code)
-            nvcc = [os.environ["NVCC"], "-w", "-cubin", "-arch=sm_90", "-o", str(cubin)]
-            subprocess.run([*nvcc, str(source)], check=True)
-            return bytearray(cubin.read_bytes())
-
-    compile_with(compile_source)
+    """The kernels that the framework compiles with nvcc and that can be timed."""
     found = []
     for name in gpu_kernels.NAMES:
-        kernel = gpu.Compiled(gpu.Gpu(tvm, None, CUDA, True), name)
-        kernel.timer(tvm.cpu(), 1, 1)
+        gpu.Compiled(gpu.Gpu(tvm, None, CUDA, True), name).timer(tvm.cpu(), 1, 1)
         found.append(name)
     return found
 
 
 def products() -> dict[str, str]:
-    """The CUDA source of each product for an H100, by tilelang."""
+    """The CUDA source of each product, which tilelang compiles for an H100."""
     from tirlens_worker.frameworks.benchmarking.calibration import product_kernels
 
     tilelang = importlib.import_module("tilelang")
@@ -97,9 +78,8 @@ def products() -> dict[str, str]:
             row = gpu_products.ROW_BYTES // size
             func = product_kernels.product(1024, tile, row, name, accumulator)
             target = tvm.target.Target({"kind": "cuda", "arch": "sm_90a"})
-            with target:
-                artifact = tilelang.lower(func, target=target, enable_device_compile=False)
-            found["{} {} x {}".format(dtype, *tile[:2])] = artifact.kernel_source
+            kernel = tilelang.compile(func, target=target)
+            found["{} {} x {}".format(dtype, *tile[:2])] = kernel.get_kernel_source()
     return found
 
 

@@ -67,7 +67,10 @@ def _gpu(out: Console, match: Match) -> None:
     for difference in match.differences:
         out.print(Text(f"  {difference}", style="yellow"))
     if match.differences:
-        out.print(f'  a file with extends = "{match.device.id}" and your own numbers corrects it')
+        out.print(
+            f'  a file with extends = "{match.device.id}" and your own numbers corrects it; '
+            "tirlens calibrate measures them"
+        )
 
 
 def _plain(match: Match) -> dict[str, Any]:

@@ -261,3 +261,12 @@ esac""",
         thread.join()
     assert detect.machine_device() == load("l4")
     assert len(log.read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_the_version_of_a_driver() -> None:
+    assert detect.parse_nvidia_driver("580.95.05\n580.95.05\n") == "580.95.05"
+    assert detect.parse_nvidia_driver("NVIDIA-SMI has failed because ...\n") is None
+    assert detect.parse_nvidia_driver(None) is None
+    rocm = '{"system": {"Driver version": "6.10.5"}}'
+    assert detect.parse_rocm_driver(rocm) == "6.10.5"
+    assert detect.parse_rocm_driver("ERROR: no GPU") is None

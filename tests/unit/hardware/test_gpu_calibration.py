@@ -256,6 +256,16 @@ def test_a_rate_above_the_data_sheet_is_told() -> None:
     ]
 
 
+def test_a_rate_of_another_board_is_not_written(tmp_path: Path) -> None:
+    """As of Blackwell Ultra, whose units compute twice as many exponentials."""
+    base = load("b200")
+    times = times_on(base, base)
+    times["exp2"] = StepTime(times["exp2"].seconds / 2)
+    result = calibration(base, board_of(base), True, times)
+    assert any(note.startswith("peaks.sfu.sustained_fraction") for note in result.notes)
+    assert file_of(base, result, tmp_path).peaks["sfu"] == base.peaks["sfu"]
+
+
 def test_numbers_that_no_device_has_are_refused(tmp_path: Path) -> None:
     base = load("h100-sxm")
     times = times_on(base, base)

@@ -15,7 +15,7 @@ from tirlens.cli.calibration.process import check, print_unrepeated, run
 from tirlens.cli.errors import UsageError
 from tirlens.hardware import Device, DeviceError
 from tirlens.hardware.calibration.gpu import Calibration, StepTime, calibration, device_file
-from tirlens.hardware.calibration.gpu_steps import Board, Step, calibration_steps
+from tirlens.hardware.calibration.gpu_steps import PRODUCT, Board, Step, calibration_steps
 from tirlens.hardware.calibration.repetition import unrepeated_kernels
 from tirlens.hardware.detect import FoundGpu, Match, driver_version, gpus, identify
 from tirlens.worker_client import Interpreter, find_interpreter
@@ -81,12 +81,20 @@ def find_board(python: Path) -> Board:
 def measure(python: Path, steps: Sequence[Step]) -> Timed:
     """The times of the steps on the GPU.
 
+    Each product has a process of its own: its compiler may end with the process.
+
     Raises:
-        UsageError: no step could be measured; the message has the reason.
+        UsageError: the process of the other steps failed; the message has the reason.
     """
-    request = {"steps": [step.request() for step in steps]}
-    found = cast("dict[str, dict[str, Any]]", run(python, "gpu", request))
-    return timed_steps(found)
+    products = [step for step in steps if step.kernel == PRODUCT]
+    others = [step.request() for step in steps if step.kernel != PRODUCT]
+    answers = cast("dict[str, dict[str, Any]]", run(python, "gpu", {"steps": others}))
+    for step in products:
+        try:
+            answers |= run(python, "gpu", {"steps": [step.request()]})
+        except UsageError as error:
+            answers[step.name] = {"problem": str(error)}
+    return timed_steps(answers)
 
 
 def timed_steps(answers: Mapping[str, Mapping[str, Any]]) -> Timed:

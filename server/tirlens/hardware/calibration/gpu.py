@@ -18,6 +18,7 @@ from tirlens.hardware.calibration.gpu_steps import (
     calibration_steps,
     l2_bytes,
 )
+from tirlens.hardware.quantity import number_fields
 from tirlens.hardware.spec import Device
 
 # Latency under load over that of one dependent load alone, as in the catalogue.
@@ -32,6 +33,9 @@ LIBRARY = "torch.matmul"
 # Relative difference from which the driver's size is another one than that of the base.
 SIZE_TOLERANCE = 0.12
 MIN_LAUNCH_S = 1e-7
+_SUSTAINED = next(
+    field.range for field in number_fields(Device) if field.key == "dram.sustained_fraction"
+)
 
 
 @dataclass(frozen=True)
@@ -300,7 +304,12 @@ def _product_rule(dtype: str) -> _Rule:
 
 
 def _doubt(key: str, value: float, sweep: Sweep) -> str | None:
-    """Why a product does not determine the rate of the units, None if it does."""
+    """Why a measured number is not written, None if it is."""
+    if key.endswith(".sustained_fraction") and value > _SUSTAINED.high:
+        return (
+            f"{key}: the measured rate is {value:.3g} of the data sheet's peak: the board is "
+            f"another one than {sweep.base.id}, whose number stays"
+        )
     name = key.removeprefix("peaks.").removesuffix(".sustained_fraction")
     if not name.startswith("tensor."):
         return None

@@ -45,6 +45,7 @@ L2_STREAM_S = 1e-4
 SHIFT = 37
 CHASE_LOADS = 16384
 PORT_PASSES = 64
+PRODUCT = "product"
 PRODUCT_SIZE = 8192
 PRODUCT_TYPES = ("float16", "bfloat16", "tf32", "float8", "int8")
 ARRAYS = {"read": 1, "write": 1, "copy": 2, "triad": 3}
@@ -193,7 +194,7 @@ def _products(base: Device) -> Iterator[Step]:
         if f"tensor.{dtype}" in base.peaks:
             sizes = {"dtype": dtype, "size": PRODUCT_SIZE}
             work = 2.0 * PRODUCT_SIZE**3
-            yield Step(f"product {dtype}", "product", work, sizes, is_long=True)
+            yield Step(f"product {dtype}", PRODUCT, work, sizes, is_long=True)
 
 
 def _dram_bytes(base: Device, board: Board) -> int:

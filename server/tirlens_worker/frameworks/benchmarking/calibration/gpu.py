@@ -153,8 +153,11 @@ def measure(gpu: Gpu, steps: Sequence[Dict[str, Any]]) -> Dict[str, Answer]:
                 try:
                     run.measure()
                 except Exception as error:
-                    answers[run.name] = {"problem": describe(error)}
+                    # What was measured before stays; a kernel that faults makes others fail.
                     runs.remove(run)
+                    answers[run.name] = (
+                        run.answer() if run.least_s else {"problem": describe(error)}
+                    )
         if number >= MIN_ROUNDS - 1 and all(run.is_repeated for run in runs):
             break
     for run in runs:
@@ -180,7 +183,10 @@ class Compiled:
         from . import gpu_kernels
 
         self.func = gpu_kernels.build(name, gpu.has_clock).with_attr("global_symbol", "kernel")
-        compiled = gpu.tvm.compile(self.func, target=gpu.tvm.target.Target(gpu.target))
+        target = gpu.tvm.target.Target(gpu.target)
+        # tilelang's compiler takes the architecture from the current target.
+        with target:
+            compiled = gpu.tvm.compile(self.func, target=target)
         # The TVM of tilelang has no LLVM: a compiler of C builds the host's part.
         self._module = compiled.jit()
 
