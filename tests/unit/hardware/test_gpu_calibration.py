@@ -153,7 +153,7 @@ FACTORS = st.fixed_dictionaries(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from(GPUS), FACTORS)
+@given(st.sampled_from([name for name in GPUS if load(name).l2.partitions <= 2]), FACTORS)
 def test_the_times_of_a_device_give_its_numbers(
     tmp_path_factory: pytest.TempPathFactory, name: str, factors: Mapping[str, float]
 ) -> None:
@@ -344,9 +344,11 @@ def test_arrays_exceed_or_fit_in_their_level(name: str) -> None:
 
     assert size("read dram") >= 4 * last and size("triad dram") * 3 < base.dram.bytes
     assert size("chase dram") >= 4 * last
-    assert size("read l2") < 0.75 * base.l2.bytes
-    assert min(2 * base.l1_bytes_per_sm, base.l2.bytes // 2) <= size("chase l2") < base.l2.bytes
-    assert base.l1_bytes_per_sm < size("read l2 by one SM") < base.l2.bytes
+    part = base.l2.bytes // base.l2.partitions
+    assert ("read l2" in steps) == (base.l2.partitions <= 2)
+    assert "read l2" not in steps or size("read l2") < 0.75 * part
+    assert min(2 * base.l1_bytes_per_sm, part // 2) <= size("chase l2") < part
+    assert 4 * base.l1_bytes_per_sm < size("read l2 by one SM") < part
     assert all(int(step.sizes.get("elements", 0)) < 1 << 31 for step in steps.values())
 
 

@@ -34,9 +34,10 @@ EXCEEDING_FACTOR = 8
 MIN_DRAM_BYTES = 1 << 30
 # Part of the memory that one array may take.
 MEMORY_PART = 8
-# Size of arrays in L2 over that of L2, at which reads have the rate of L2 on all boards of
-# te42kyfo/gpu-benches.
+# Size of arrays in L2 over that of a part of L2, at which reads have the rate of L2 on all boards
+# of te42kyfo/gpu-benches.
 STREAM_PART = 0.4
+MAX_STREAM_PART = 0.75
 CHASE_PART = 0.125
 # Parts of L2 of which the chases show how much of it holds data.
 USABLE_PARTS = (0.5, 0.75, 1.0)
@@ -44,7 +45,9 @@ L2_STREAM_S = 1e-4
 # Blocks between the slices that a block reads in successive passes, so that L1 has none of them.
 SHIFT = 37
 CHASE_LOADS = 16384
-PORT_PASSES = 64
+# Size of the array that one SM reads from L2 over that of L1, which keeps a part of a smaller one.
+PORT_FACTOR = 16
+PORT_PASSES = 16
 PRODUCT = "product"
 PRODUCT_SIZE = 8192
 PRODUCT_TYPES = ("float16", "bfloat16", "tf32", "float8", "int8")
@@ -131,12 +134,14 @@ def _streams(base: Device, board: Board) -> Iterator[Step]:
         sizes = {"elements": size // FLOAT_BYTES, "results": results, "blocks": blocks, **once}
         yield Step(f"{kernel} dram", kernel, size * arrays, sizes)
     sms, l2 = board.sm_count or base.sm_count, l2_bytes(base, board)
-    rounds_per_sm = max(int(l2 * STREAM_PART) // (sms * BLOCK_BYTES), 1)
+    near = l2 // base.l2.partitions
+    rounds_per_sm = max(int(near * STREAM_PART) // (sms * BLOCK_BYTES), 1)
     blocks = sms * min(rounds_per_sm, BLOCKS_PER_SM)
     rounds = max(rounds_per_sm // BLOCKS_PER_SM, 1)
     size = blocks * rounds * BLOCK_BYTES
     passes = max(int(L2_STREAM_S * base.l2.bytes_per_s / size), 8)
-    for kernel in ("read", "write"):
+    # A part that holds less than a slice for each SM (an XCD of an MI300X) is not measured.
+    for kernel in ("read", "write") if size < MAX_STREAM_PART * near else ():
         yield Step(
             f"{kernel} l2",
             kernel,
@@ -150,7 +155,8 @@ def _streams(base: Device, board: Board) -> Iterator[Step]:
                 "shift": SHIFT,
             },
         )
-    rounds = max(2 * base.l1_bytes_per_sm // WIDE_BLOCK_BYTES, 1)
+    port = min(PORT_FACTOR * base.l1_bytes_per_sm, int(near * STREAM_PART))
+    rounds = max(port // WIDE_BLOCK_BYTES, 1)
     size = rounds * WIDE_BLOCK_BYTES
     yield Step(
         "read l2 by one SM",
@@ -169,10 +175,12 @@ def _streams(base: Device, board: Board) -> Iterator[Step]:
 
 def _chases(base: Device, board: Board) -> Iterator[Step]:
     l2 = l2_bytes(base, board)
-    near = min(max(2 * base.l1_bytes_per_sm, int(l2 * CHASE_PART)), l2 // 2)
+    part = l2 // base.l2.partitions
+    near = min(max(2 * base.l1_bytes_per_sm, int(part * CHASE_PART)), part // 2)
     yield _chase("chase l2", near, near // LINE_BYTES)
-    for part in USABLE_PARTS:
-        yield _chase(f"chase {part:g} of l2", int(l2 * part), int(l2 * part) // LINE_BYTES)
+    for share in USABLE_PARTS:
+        size = int(l2 * share)
+        yield _chase(f"chase {share:g} of l2", size, size // LINE_BYTES)
     yield _chase("chase dram", _dram_bytes(base, board), CHASE_LOADS, is_flushed=True)
 
 
