@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -27,17 +27,15 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 import tirlens  # noqa: E402
 from measured import predict  # noqa: E402
 from measured.figures import HALVES, average, by_family, grouped  # noqa: E402
-from measured.predict import Scores  # noqa: E402
+from measured.predict import CostModel, Scores  # noqa: E402
 from tirlens.model import constants  # noqa: E402
-from tirlens.model.report import KernelReport  # noqa: E402
 
-Analyze = Callable[..., KernelReport]
 PACKAGE = "tirlens.model"
 
 
 @contextmanager
-def changed_constants(values: Mapping[str, float]) -> Generator[Analyze, None, None]:
-    """The function `analyze` of a second import of the model, whose constants have other values.
+def changed_constants(values: Mapping[str, float]) -> Generator[CostModel, None, None]:
+    """A second import of the model, whose constants have other values.
 
     Parameters
     ----------
@@ -68,7 +66,8 @@ def changed_constants(values: Mapping[str, float]) -> Generator[Analyze, None, N
 
     setattr(constants, "constant", declare_changed)  # noqa: B010
     try:
-        yield importlib.import_module(PACKAGE).analyze
+        second = importlib.import_module(PACKAGE)
+        yield CostModel(second.analyze, second.workload_of)
     finally:
         setattr(constants, "constant", declare)  # noqa: B010
         for name in list(sys.modules):
@@ -80,12 +79,8 @@ def changed_constants(values: Mapping[str, float]) -> Generator[Analyze, None, N
 
 def changed_scores(values: Mapping[str, float]) -> Scores:
     """The scores of all measured rows with other values of constants."""
-    with changed_constants(values) as analyze:
-        kept, predict.analyze = predict.analyze, analyze
-        try:
-            return predict.scores()
-        finally:
-            predict.analyze = kept
+    with changed_constants(values) as cost:
+        return predict.scores(cost=cost)
 
 
 def errors(found: Scores) -> tuple[float | None, ...]:

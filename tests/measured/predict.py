@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,15 @@ class _Launch:
     compulsory_bytes: int | None
 
 
-def scores(files: Iterable[Path] | None = None) -> Scores:
+@dataclass(frozen=True)
+class CostModel:
+    """The functions of `tirlens.model`, or of a second import with other constants (`ablation`)."""
+
+    analyze: Callable[..., KernelReport] = analyze
+    workload_of: Callable[..., Workload | None] = workload_of
+
+
+def scores(files: Iterable[Path] | None = None, cost: CostModel | None = None) -> Scores:
     """Predict every row of the files of facts, all of `FILES` unless some are named."""
     paths = [HERE / "facts" / f"{name}.json.gz" for name in FILES] if files is None else files
     analyzer = baselines.analyzer(HERE / "analyzer.csv")
@@ -99,7 +107,9 @@ def scores(files: Iterable[Path] | None = None) -> Scores:
     for path in paths:
         content = json.loads(gzip.decompress(path.read_bytes()))
         table = measurements(content["table"])
-        model = _Model([from_json(KernelFacts, item) for item in content["facts"]])
+        launches = _Launches(
+            [from_json(KernelFacts, item) for item in content["facts"]], cost or CostModel()
+        )
         for reason, times in content["skipped"].items():
             leave_out(f"not traced: {reason}", times)
         for entry in content["rows"]:
@@ -108,7 +118,7 @@ def scores(files: Iterable[Path] | None = None) -> Scores:
                 leave_out("on a device that the catalogue has not")
             elif item.harness_s > MOST_HARNESS * item.measured_s:
                 leave_out("the harness is more than a quarter of the time")
-            elif (best := model.best(item.device_id, entry)) is None:
+            elif (best := launches.best(item.device_id, entry)) is None:
                 leave_out(f"without a predicted time: {item.family}")
             else:
                 predicted.append((item, best, len(entry["alternatives"])))
@@ -158,11 +168,12 @@ def _scored(
     )
 
 
-class _Model:
+class _Launches:
     """Predictions of one file's facts, each made once for a device and sizes."""
 
-    def __init__(self, facts: list[KernelFacts]) -> None:
+    def __init__(self, facts: list[KernelFacts], cost: CostModel) -> None:
         self._facts = facts
+        self._cost = cost
         self._devices: dict[str, Device] = {}
         self._workloads: dict[tuple[Any, ...], Workload | None] = {}
         self._reports: dict[tuple[Any, ...], KernelReport] = {}
@@ -204,8 +215,9 @@ class _Model:
         counted = (number, tuple(bindings.items()))
         if (key := (device_id, *counted)) not in self._reports:
             if counted not in self._workloads:
-                self._workloads[counted] = workload_of(facts, bindings)
+                self._workloads[counted] = self._cost.workload_of(facts, bindings)
             known = self._workloads[counted]
+            analyze = self._cost.analyze
             self._reports[key] = analyze(facts, device, bindings, known, by_line=False)
         return self._reports[key]
 
