@@ -1,21 +1,24 @@
 """Errors of the model with other values of its constants.
 
     python tests/measured/ablation.py BLOCK_START_S=0 [NAME=VALUE]...
-    python tests/measured/ablation.py --all [--factor 1.25]
+    python tests/measured/ablation.py --ledger
 
 Each ``NAME=VALUE`` is one change of a constant of the registry (`tirlens.model.constants`), or of
-one entry of a table as ``NAME.KEY``.  ``--all``
-multiplies each fitted, measured or estimated number by a factor, one at a time.  Printed are the
-mean errors over families (MAPE) of the fitted and the held-out half, and the number of rows whose
-time changes.
+one entry of a table as ``NAME.KEY``.  Printed are the mean errors over families (MAPE) of the
+fitted and the held-out half, and the number of rows whose time changes.
+
+``--ledger`` halves and doubles each number of the GPU model that is fitted, measured or estimated,
+one at a time, and writes what follows into `LEDGER`, which the documentation of the constants
+shows.  It takes half a minute for each of about sixty values.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -31,6 +34,9 @@ from measured.predict import CostModel, Scores  # noqa: E402
 from tirlens.model import constants  # noqa: E402
 
 PACKAGE = "tirlens.model"
+LEDGER = HERE / "ledger.csv"
+JUDGED = ("fitted", "measured", "estimate")
+FACTORS = (0.5, 2.0)
 
 
 @contextmanager
@@ -83,34 +89,61 @@ def changed_scores(values: Mapping[str, float]) -> Scores:
         return predict.scores(cost=cost)
 
 
-def errors(found: Scores) -> tuple[float | None, ...]:
+def errors(found: Scores) -> tuple[float, ...]:
     """The mean error over the families of each half."""
     families = grouped(found.rows, by_family)
-    return tuple(average(families, half)["mape"] for half in HALVES)
+    return tuple(average(families, half)["mape"] or 0.0 for half in HALVES)
+
+
+def moved(found: Scores, base: Scores) -> int:
+    """The number of rows whose time is another."""
+    pairs = zip(found.rows, base.rows, strict=True)
+    return sum(changed.model_s != row.model_s for changed, row in pairs)
 
 
 def print_line(name: str, found: Scores, base: Scores) -> None:
-    moved = sum(a.model_s != b.model_s for a, b in zip(found.rows, base.rows, strict=True))
     texts = [f"{half} {error:.2%}" for half, error in zip(HALVES, errors(found), strict=True)]
-    print(f"{name:50} {', '.join(texts)}; {moved} of {len(base.rows)} rows", flush=True)
+    line = f"{name:50} {', '.join(texts)}; {moved(found, base)} of {len(base.rows)} rows"
+    print(line, flush=True)
+
+
+def ledger_cases() -> Iterator[tuple[str, float]]:
+    """The numbers of the GPU model that no fact gives, halved and doubled."""
+    for entry in constants.all_constants().values():
+        if entry.kind in JUDGED and entry.module.startswith(f"{PACKAGE}.gpu."):
+            values = entry.value if isinstance(entry.value, Mapping) else {"": entry.value}
+            for key, value in cast("Mapping[str, float]", values).items():
+                for factor in FACTORS:
+                    yield f"{entry.name}.{key}" if key else entry.name, value * factor
+
+
+def write_ledger(base: Scores) -> None:
+    """Write a line for each changed constant: rows that change, and both errors minus today's."""
+    with LEDGER.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("constant", "value", "rows", *HALVES))
+        for name, value in ledger_cases():
+            found = changed_scores({name: value})
+            print_line(f"{name} = {value:g}", found, base)
+            changes = [
+                f"{after - before:+.4f}"
+                for after, before in zip(errors(found), errors(base), strict=True)
+            ]
+            writer.writerow((name, f"{value:g}", moved(found, base), *changes))
+            file.flush()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Errors of the model with other constants.")
     parser.add_argument("changes", nargs="*", metavar="NAME=VALUE")
-    parser.add_argument("--all", action="store_true", help="each constant times the factor")
-    parser.add_argument("--factor", type=float, default=1.25)
+    parser.add_argument("--ledger", action="store_true", help="half and twice each constant")
     arguments = parser.parse_args()
-    changes = [change.partition("=") for change in arguments.changes]
-    cases = [(name, float(value)) for name, _, value in changes]
-    if arguments.all:
-        for entry in constants.all_constants().values():
-            if entry.kind in ("fitted", "measured", "estimate") and isinstance(entry.value, float):
-                cases.append((entry.name, entry.value * arguments.factor))
     base = predict.scores()
     print_line("unchanged", base, base)
-    for name, value in cases:
-        print_line(f"{name} = {value:g}", changed_scores({name: value}), base)
+    for name, _, value in (change.partition("=") for change in arguments.changes):
+        print_line(f"{name} = {value}", changed_scores({name: float(value)}), base)
+    if arguments.ledger:
+        write_ledger(base)
 
 
 if __name__ == "__main__":
