@@ -111,8 +111,9 @@ def ledger_cases() -> Iterator[tuple[str, float]]:
     """The numbers of the GPU model that no fact gives, halved and doubled."""
     for entry in constants.all_constants().values():
         if entry.kind in JUDGED and entry.module.startswith(f"{PACKAGE}.gpu."):
-            values = entry.value if isinstance(entry.value, Mapping) else {"": entry.value}
-            for key, value in cast("Mapping[str, float]", values).items():
+            is_table = isinstance(entry.value, Mapping)
+            values = cast("Mapping[str, float]", entry.value if is_table else {"": entry.value})
+            for key, value in values.items():
                 for factor in FACTORS:
                     yield f"{entry.name}.{key}" if key else entry.name, value * factor
 
