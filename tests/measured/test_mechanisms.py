@@ -20,6 +20,7 @@ from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.block.software_pipeline import loads_by_use
 from tirlens.model.gpu.compiler.load_reuse import issued_load_share, reads_per_load
+from tirlens.model.gpu.compiler.local_memory import spilled_accumulators
 from tirlens.model.gpu.compiler.loop_carried import find_carried_dependence
 from tirlens.model.gpu.launch.imbalance import block_times_s
 from tirlens.model.gpu.mapping.memory_requests import memory_request
@@ -74,6 +75,10 @@ def nothing(*_: Any) -> None:
     return None
 
 
+def no_accumulator_spills(*_: Any) -> dict[int, Any]:
+    return {}
+
+
 def one_use(loads: Any, computation: Any) -> Any:
     """All tiles wait for one another."""
     return [(list(loads), sum(part.total_s for part in computation))]
@@ -120,6 +125,12 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Kernel]] = {
         add_local_memory,
         without_spills,
         Kernel("sweeps", 206, 0.12, 0.85),
+    ),
+    # A product on an H100 with 256 accumulators a thread, in steps of 32.
+    "spilled accumulators": (
+        spilled_accumulators,
+        no_accumulator_spills,
+        Kernel("h100_sweep", 72, 0.15, 0.65),
     ),
     # Attention on an H100, whose producer loads K again while the consumers use V.
     "buffers of their own": (

@@ -23,7 +23,7 @@ from tirlens.pipeline.compilation_request import (
 from tirlens.pipeline.compiled_launch import compiled_launch
 from tirlens.source import read
 from tirlens_worker import codec
-from tirlens_worker.facts import CompiledLaunch, KernelFacts
+from tirlens_worker.facts import CompiledLaunch, KernelFacts, Launch
 from tirlens_worker.protocol import (
     Analyze,
     CompiledKernel,
@@ -68,7 +68,7 @@ def accesses(found: CompiledLaunch | None) -> dict[tuple[str, int, bool], tuple[
 
 
 def test_an_array_that_is_indexed_by_a_variable() -> None:
-    found = compiled_launch(code())
+    found = compiled_launch(code(), None)
     assert found is not None
     assert replace(found, local_accesses=()) == CompiledLaunch("sm_80", 72, 256, 0, 16, ())
     counted = accesses(found)
@@ -81,14 +81,30 @@ def test_an_array_that_is_indexed_by_a_variable() -> None:
 
 
 def test_what_ptxas_reports_as_spilled_is_at_fixed_addresses() -> None:
-    counted = accesses(compiled_launch(code(stores=256, loads=64)))
+    counted = accesses(compiled_launch(code(stores=256, loads=64), None))
     assert counted["write", 0, True] == (16, 256)
     # An address in a register is that of an element.
     assert all(not is_spill for mode, _, is_spill in counted if mode == "read")
 
 
+@pytest.mark.parametrize("threads", [128, 96])
+def test_spills_are_executed_by_the_warps_of_the_launch(threads: int) -> None:
+    signature = "__global__ void main_kernel(float* A, float* B) {"
+    given = code(stores=256)
+    texts = (replace(given.texts[0], text=signature + "\n" * 60), *given.texts[1:])
+    facts = replace(scale(), launch=Launch((8,), (threads,)))
+    found = compiled_launch(replace(given, texts=texts), facts)
+    assert found is not None
+    assert {one.warp_executions for one in found.local_accesses if one.is_spill} == {threads / 32}
+    # Without a signature the launch is not known, nor without spills of interest.
+    for other in (given, replace(code(), texts=texts)):
+        unknown = compiled_launch(other, facts)
+        assert unknown is not None
+        assert {one.warp_executions for one in unknown.local_accesses} == {None}
+
+
 def test_what_was_not_compiled_has_none() -> None:
-    assert compiled_launch(replace(code(), compiled=())) is None
+    assert compiled_launch(replace(code(), compiled=()), None) is None
 
 
 def request(facts: KernelFacts, options: Options, compiler: Compiler = COMPILER) -> Analyze | None:

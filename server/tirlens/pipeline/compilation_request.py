@@ -126,7 +126,8 @@ def compilation_of(code: GeneratedCode, kernel: KernelFacts | None) -> Compilati
     """The outcome of compiling a kernel, whose facts link more lines of its `code`."""
     launch, error = None, code.error or code.resources_error or "it has no kernel"
     try:
-        launch = compiled_launch(code if kernel is None else with_array_links(code, kernel))
+        linked = code if kernel is None else with_array_links(code, kernel)
+        launch = compiled_launch(linked, kernel)
     except ListingError as refusal:
         error = f"nvdisasm: {refusal}"
     error = "" if launch is not None else error

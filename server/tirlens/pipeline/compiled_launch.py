@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tirlens.pipeline.machine_code import cuda_line
-from tirlens_sass import Function, Instruction, MemoryAccess, read
-from tirlens_worker.facts import AccessMode, CompiledLaunch, LocalAccess, Span
-from tirlens_worker.protocol import CUDA, NO_LINE, SASS, GeneratedCode
+from tirlens_sass import Function, Instruction, Listing, MemoryAccess, read
+from tirlens_worker.facts import AccessMode, CompiledLaunch, KernelFacts, LocalAccess, Span
+from tirlens_worker.protocol import CUDA, NO_LINE, SASS, GeneratedCode, GeneratedText
 
 # The register with the address of a thread's stack frame.
 _STACK_POINTER = ("R", 1)
 
 
-def compiled_launch(code: GeneratedCode) -> CompiledLaunch | None:
+def compiled_launch(code: GeneratedCode, facts: KernelFacts | None) -> CompiledLaunch | None:
     """What the compiler made of the CUDA source in `code`; None if it was not compiled.
 
-    The lines of the CUDA source are linked to those of the document.
+    The lines of the CUDA source are linked to those of the document.  `facts` give the launch, for
+    which the executions of spill code are counted.
 
     Raises
     ------
@@ -30,15 +31,37 @@ def compiled_launch(code: GeneratedCode) -> CompiledLaunch | None:
     texts = {text.language: text for text in code.texts}
     stores = _most(kernel.spill_store_bytes for kernel in code.compiled)
     loads = _most(kernel.spill_load_bytes for kernel in code.compiled)
-    kernels, lines = read(texts[SASS].text).kernels, texts[CUDA].lines
+    listing, source = read(texts[SASS].text), texts[CUDA]
+    counted = facts if stores or loads else None
+    executions = _executions(listing, counted, source)
     return CompiledLaunch(
         arch=code.arch,
         registers_per_thread=max(kernel.registers_per_thread for kernel in code.compiled),
         stack_bytes=_most(kernel.stack_bytes for kernel in code.compiled),
         spill_bytes=None if stores is None or loads is None else stores + loads,
         static_shared_bytes=max(kernel.static_shared_bytes for kernel in code.compiled),
-        local_accesses=tuple(_local_accesses(kernels, lines, stores, loads)),
+        local_accesses=tuple(_local_accesses(listing, source.lines, stores, loads, executions)),
     )
+
+
+def _executions(
+    listing: Listing, facts: KernelFacts | None, source: GeneratedText
+) -> Mapping[str, Sequence[float | None]]:
+    """The executions of each instruction by the warps of a block, by function; None if unknown.
+
+    Empty without facts, and without numpy, which the server of an editor may not have.
+    """
+    if facts is None:
+        return {}
+    try:
+        from tirlens.machine_code.executions import count_kernels
+    except ImportError:
+        return {}
+    return {
+        part.function.name: [one.warps if one.is_known else None for one in part.executions]
+        for kernel in count_kernels(listing, facts, source.text, source.lines, {})
+        for part in kernel.functions
+    }
 
 
 def _most(values: Iterable[int | None]) -> int | None:
@@ -54,6 +77,7 @@ class _Access(NamedTuple):
     loops: int
     bytes: int
     has_fixed_address: bool
+    executions: float | None
 
 
 class _Group(NamedTuple):
@@ -61,17 +85,26 @@ class _Group(NamedTuple):
     mode: AccessMode
     loops: int
     is_spill: bool
+    executions: float | None
 
 
 def _local_accesses(
-    kernels: Sequence[Function], lines: Sequence[int], stores: int | None, loads: int | None
+    listing: Listing,
+    lines: Sequence[int],
+    stores: int | None,
+    loads: int | None,
+    executions: Mapping[str, Sequence[float | None]],
 ) -> Iterator[LocalAccess]:
-    """The accesses of local memory, those of one line and loop depth together.
+    """The accesses of local memory, those of one line, loop depth and frequency together.
 
     An element at an address that varies belongs to an array. One at a fixed address may be a
     spilled register: where ptxas reports most of these bytes as spills, all of them are.
     """
-    found = [one for kernel in kernels for one in _accesses(kernel, lines)]
+    found = [
+        one
+        for kernel in listing.kernels
+        for one in _accesses(kernel, lines, executions.get(kernel.name, ()))
+    ]
     fixed = Counter[str]()
     for one in found:
         fixed[one.mode] += one.bytes * one.has_fixed_address
@@ -80,16 +113,18 @@ def _local_accesses(
     for one in found:
         # Where both are at fixed addresses the code does not distinguish them.
         is_spill = one.has_fixed_address and 2 * spilled[one.mode] > fixed[one.mode]
-        group = _Group(one.line, one.mode, one.loops, is_spill)
+        group = _Group(one.line, one.mode, one.loops, is_spill, one.executions)
         instructions[group] += 1
         bytes_[group] += one.bytes
     for group, number in instructions.items():
-        line, mode, loops, is_spill = group
+        line, mode, loops, is_spill, times = group
         span = None if line == NO_LINE else Span(line, 0, line, 0)
-        yield LocalAccess(span, mode, number, bytes_[group], loops, is_spill)
+        yield LocalAccess(span, mode, number, bytes_[group], loops, is_spill, times)
 
 
-def _accesses(kernel: Function, lines: Sequence[int]) -> Iterator[_Access]:
+def _accesses(
+    kernel: Function, lines: Sequence[int], executions: Sequence[float | None]
+) -> Iterator[_Access]:
     line = NO_LINE
     for index, instruction in enumerate(kernel.instructions):
         # What has no line of its own, as spills, is near what it is for.
@@ -104,6 +139,7 @@ def _accesses(kernel: Function, lines: Sequence[int]) -> Iterator[_Access]:
                     loop.depth if loop is not None else 0,
                     _width(access),
                     _has_fixed_address(instruction),
+                    executions[index] if executions else None,
                 )
 
 

@@ -16,7 +16,8 @@ class LocalAccess:
     `span` is the line of the text from which they were compiled, None where it is not known.
     `instructions` is their number in the code, `bytes` their sum for one thread.  `loops` is the
     number of loops of the machine code around them.  `is_spill`: they keep registers, and not
-    elements of an array.
+    elements of an array.  `warp_executions` is how often the warps of a block execute each of the
+    instructions, on average over the blocks; None where that is not known.
     """
 
     span: Optional[Span]
@@ -25,6 +26,7 @@ class LocalAccess:
     bytes: int
     loops: int
     is_spill: bool
+    warp_executions: Optional[float] = None
 
 
 @dataclass(frozen=True)

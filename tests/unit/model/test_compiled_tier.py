@@ -168,6 +168,14 @@ def test_spills_are_executed_as_often_as_the_loops_around_them(loops: int, execu
     assert any(caveat.is_spill for caveat in report(facts).caveats)
 
 
+def test_the_executions_of_the_machine_code_are_believed_over_its_loops() -> None:
+    """Here the loop is unrolled twice: its code has the spills of two iterations."""
+    spill = replace(access(USE, "read", 4, 6, 1, True), warp_executions=ELEMENTS / 2 * THREADS / 32)
+    kernel = modelled(compiled(local_array(), spill_bytes=24, local_accesses=(spill,)), A100)
+    _, use, _ = (kernel.busy.spills[leaf] for leaf in kernel.leaves)
+    assert use.read_bytes == 4 * 6 * ELEMENTS / 2 * THREADS * BLOCKS
+
+
 def test_a_spill_at_a_line_of_no_statement() -> None:
     """It is that of the nearest statement; one outside of all may be another kernel's."""
     for line, is_counted in ((6, True), (2, False), (30, False)):

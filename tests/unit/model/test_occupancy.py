@@ -91,4 +91,4 @@ def test_misses_of_local_memory(
     device = replace(load("h100-sxm"), l1_bytes_per_sm=l1_bytes)
     resources = BlockResources(128, 32 * KIB, 64)
     block = BlockOccupancy(resources, Occupancy(2, 0.125, "shared"))
-    assert least <= l1_miss_fraction(stack_bytes, block, device) <= most
+    assert least <= l1_miss_fraction(stack_bytes, 128, block, device) <= most

@@ -6,11 +6,18 @@ from statistics import mean
 
 import pytest
 
-from support.kernels import launched, workload
+from support.kernels import launched, leaves, workload
 from tirlens.hardware import load
-from tirlens.model.gpu.compiler.registers import RegisterEstimate, estimate_registers
+from tirlens.model.gpu.compiler.local_memory import estimated_local_memory, spilled_accumulators
+from tirlens.model.gpu.compiler.registers import (
+    PRODUCT_SPILL_MARGIN,
+    RegisterEstimate,
+    estimate_registers,
+)
 from tirlens.model.gpu.compiler.temporary_registers import count_temporaries
-from tirlens_worker.facts import Access, Arith, Buffer, Loop, Node, Store
+from tirlens.model.tree.route import Route
+from tirlens.model.tree.table import Table
+from tirlens_worker.facts import Access, Arith, Buffer, Gemm, Loop, Node, Store
 
 TABLE = Path(__file__).parents[2] / "measured/registers.csv"
 DEVICES = {"sm_80": "a100-80-sxm", "sm_89": "l40s", "sm_90a": "h100-sxm"}
@@ -30,6 +37,35 @@ def estimate(row: dict[str, str]) -> RegisterEstimate:
 def test_which_products_spill(row: dict[str, str]) -> None:
     spilled = estimate(row).spilled_share
     assert (spilled > 0) == (int(row["spill_bytes"]) > 0)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in PRODUCTS if row["arch"] == "sm_90a"],
+    ids=lambda row: "-".join(list(row.values())[:7]),
+)
+def test_accumulators_that_spill(row: dict[str, str]) -> None:
+    """The code has the spills of one iteration, or of two, and a few before and after the loop."""
+    rows, columns, depth = (int(row[name]) for name in ("block_m", "block_n", "block_k"))
+    box = (rows, columns)
+    accesses = (Access("c", "read", (0, 0), box), Access("c", "write", (0, 0), box))
+    product = Gemm("T.gemm", (), accesses, "block", m_n_k=(rows, columns, depth))
+    facts = launched(
+        (Loop("serial", "k", 0, 9, (product,)),),
+        (Buffer("c", "c", "float32", box, "local.fragment"),),
+        threads=int(row["threads"]),
+    )
+    (leaf,) = leaves(facts)
+    most = 240 - PRODUCT_SPILL_MARGIN
+    products = spilled_accumulators([leaf], Table([Route(instruction="wgmma")]), most)
+    code_bytes = int(row["spill_bytes"])
+    if not code_bytes:
+        assert not products
+        return
+    assert 1.0 <= code_bytes / (2 * products[0].bytes) <= 2.2
+    (local,) = estimated_local_memory([leaf], 0.0, products)
+    each_way = 9 * 8 * int(row["threads"]) * products[0].bytes
+    assert (local.read_bytes, local.written_bytes) == (each_way, each_way)
 
 
 @pytest.mark.parametrize(("arch", "bar"), [("sm_80", 10), ("sm_89", 12)])

@@ -177,8 +177,13 @@ def _port_bytes_per_s(device: Device) -> float:
 
 def _port_time_s(leaf: Leaf, context: BlockContext) -> float:
     """Seconds in which one block's reads from L2, or its writes, pass the port of its SM."""
-    traffic = context.moved.traffic[leaf]
-    most_bytes = max(traffic.l2_read_bytes, traffic.l2_write_bytes)
+    traffic, spills = context.moved.traffic[leaf], context.busy.spills[leaf]
+    write_fraction = context.device.microarchitecture.l2_write_fraction
+    most_bytes = max(
+        traffic.l2_read_bytes + spills.missed_bytes,
+        traffic.l2_write_bytes,
+        spills.stored_bytes / write_fraction,
+    )
     return most_bytes / context.blocks / _port_bytes_per_s(context.device)
 
 

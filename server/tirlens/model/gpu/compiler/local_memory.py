@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tirlens_worker.facts import CompiledLaunch, LocalAccess, Statement
 
@@ -19,9 +20,11 @@ from ...counting.kernel_counts import AccessCount, Counts
 from ...tree.compiled import NO_LOCAL_MEMORY, LocalMemory
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.node import CostNode, Leaf, LoopCost, WhileCost, leaves_of
+from ...tree.route import Route
 from ...tree.table import Table
 from ...tree.trip_counts import mean_trip_count
 from .live_ranges import REGISTER_BYTES, REGISTER_SCOPES
+from .matrix_instructions import wgmma_accumulators
 
 SPILL_INSTRUCTION_FACTOR = constant(
     "SPILL_INSTRUCTION_FACTOR",
@@ -32,10 +35,75 @@ SPILL_INSTRUCTION_FACTOR = constant(
     source="a load and a store for each arithmetic instruction",
 )
 
+SPILL_BYTES = constant(
+    "SPILL_BYTES",
+    8,
+    kind="compiler",
+    unit="bytes",
+    meaning="Bytes that a thread loads or stores at once of a spilled accumulator.",
+    source="ptxas 13.0, LDL.64 and STL.64",
+)
 
-def estimated_local_memory(leaves: Sequence[Leaf], share: float) -> Table[LocalMemory]:
-    """The accesses of statements to a `share` of their register arrays in local memory."""
-    return Table(_spills_of(leaf, share) if share else NO_LOCAL_MEMORY for leaf in leaves)
+
+class SpilledAccumulators(NamedTuple):
+    """The accumulators of a product that spill: their share, and their bytes in a thread."""
+
+    share: float
+    bytes: float
+
+
+def estimated_local_memory(
+    leaves: Sequence[Leaf], share: float, products: Mapping[int, SpilledAccumulators]
+) -> Table[LocalMemory]:
+    """The accesses of statements to local memory where registers are short.
+
+    Parameters
+    ----------
+    leaves
+        The statements.
+    share
+        The share of their register arrays that spills.
+    products
+        The products whose accumulators spill (`spilled_accumulators`), by number.
+    """
+    return Table(
+        _accumulator_spills(leaf, products[leaf.number].share)
+        if leaf.number in products
+        else (_spills_of(leaf, share) if share else NO_LOCAL_MEMORY)
+        for leaf in leaves
+    )
+
+
+def spilled_accumulators(
+    leaves: Sequence[Leaf], routes: Table[Route], most_registers: int
+) -> Mapping[int, SpilledAccumulators]:
+    """The wgmma products whose accumulators exceed `most_registers` of a thread, by number.
+
+    A wgmma has the accumulators of 64 rows in registers.  Where those of all rows do not fit, the
+    registers of one set are shared by all that do not stay: each of these is loaded and stored in
+    every execution of the product.  (ptxas 13.0: of two sets of 128 registers both, 251 of 256
+    registers each way; of four sets of 64 two, 126 of 256.)
+    """
+    found: dict[int, SpilledAccumulators] = {}
+    for leaf in leaves:
+        known = wgmma_accumulators(leaf) if routes[leaf].instruction == "wgmma" else None
+        if known is not None and known[0] * known[1] > most_registers:
+            registers, sets = known
+            moved = sets - max(int(most_registers // registers) - 1, 0)
+            found[leaf.number] = SpilledAccumulators(
+                moved / sets, moved * registers * REGISTER_BYTES
+            )
+    return found
+
+
+def _accumulator_spills(leaf: Leaf, share: float) -> LocalMemory:
+    moved = {"read": 0.0, "write": 0.0}
+    for entry in leaf.count.accesses:
+        if _is_in_registers(entry):
+            for mode in _directions(entry):
+                moved[mode] += share * (entry.bytes or 0)
+    instructions = (moved["read"] + moved["write"]) / SPILL_BYTES
+    return LocalMemory(moved["read"], moved["write"], instructions, 1.0)
 
 
 def _spills_of(leaf: Leaf, share: float) -> LocalMemory:
@@ -54,8 +122,9 @@ def compiled_local_memory(
     """The accesses of statements to local memory, by the machine code of the kernel.
 
     The elements of arrays are counted exactly: the code says at which lines they are loaded and
-    stored, and in which width.  Spills are counted by the loops of the machine code around them,
-    which are taken for the outermost loops around the statement.
+    stored, and in which width.  Spills are counted by the executions of the machine code; where
+    those depend on data, by the loops of the machine code around them, which are taken for the
+    outermost loops around the statement.
 
     Parameters
     ----------
@@ -85,8 +154,11 @@ def compiled_local_memory(
     for access in accesses:
         leaf = lines.nearest(access) if access.is_spill else None
         if leaf is not None:
-            trips = map(mean_trip_count, loops[leaf.number][: access.loops])
-            executions = blocks * leaf.threads * math.prod(trips)
+            if access.warp_executions is not None:
+                executions = blocks * access.warp_executions * leaf.context.warp_size
+            else:
+                trips = map(mean_trip_count, loops[leaf.number][: access.loops])
+                executions = blocks * leaf.threads * math.prod(trips)
             found[leaf.number].add(
                 access.mode, executions * access.bytes, executions * access.instructions
             )

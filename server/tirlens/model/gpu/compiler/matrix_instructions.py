@@ -25,8 +25,9 @@ from tirlens_worker.facts import Gemm, MatrixInstruction, Mma, WarpPolicy
 
 from ...constants import constant
 from ...report import CaveatNote
-from ...tree.context import WARPGROUP
+from ...tree.context import WARPGROUP, dtype_bytes
 from ...tree.node import Leaf
+from .live_ranges import REGISTER_BYTES
 
 MAX_WGMMA_COLUMNS = constant(
     "MAX_WGMMA_COLUMNS",
@@ -117,6 +118,30 @@ def operand_read_counts(cost: Leaf, instruction: MatrixInstruction | None) -> tu
     warps = max(cost.threads // cost.context.warp_size, 1)
     down, across = _partition_warps(rows, columns, warps, node.policy, (MMA_ROWS, MMA_COLUMNS))
     return across, down
+
+
+def wgmma_accumulators(cost: Leaf) -> tuple[float, int] | None:
+    """The registers of a thread with the accumulators of one wgmma, and the number of such sets.
+
+    Each warpgroup holds the accumulators of its part of the product. None where the shape is not
+    known.
+    """
+    node, groups = cost.source, cost.threads // WARPGROUP
+    if not isinstance(node, Gemm) or node.m_n_k is None or not groups:
+        return None
+    rows, columns, _ = node.m_n_k
+    if not isinstance(rows, int) or not isinstance(columns, int):
+        return None
+    down, across = _partition_warps(rows, columns, groups, node.policy, (WGMMA_ROWS, WGMMA_COLUMNS))
+    width = min(columns // across, MAX_WGMMA_COLUMNS)
+    sets = -(-rows // down // WGMMA_ROWS) * -(-columns // across // width)
+    elements = [
+        dtype_bytes(entry.buffer.dtype)
+        for entry in cost.count.accesses
+        if entry.access.mode == "write"
+    ]
+    size = max(elements, default=REGISTER_BYTES)
+    return WGMMA_ROWS * width * size / WARPGROUP / REGISTER_BYTES, sets
 
 
 @lru_cache(maxsize=512)

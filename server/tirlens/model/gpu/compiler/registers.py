@@ -116,11 +116,15 @@ class RegisterEstimate(NamedTuple):
 
 
 class ThreadRegisters(NamedTuple):
-    """Registers of a thread, and the share and the bytes of its arrays that spill."""
+    """Registers of a thread, and the share and the bytes of its arrays that spill.
+
+    A thread that computes can have `most` registers for its arrays.
+    """
 
     registers_per_thread: int
     spilled_share: float
     spilled_bytes: float
+    most: int
 
 
 def find_registers(
@@ -158,17 +162,20 @@ def find_registers(
     needed_bytes = math.ceil(demand.required_bytes) * threads
     # All threads of a source that tilelang divides compute, and hold their part of the tiles: they
     # have no more registers than the SM. Of a source that divides its threads itself some do.
-    most = register_limit(device, threads) if is_specialised else CONSUMER_REGISTERS
+    limit = register_limit(device, threads)
+    most = min(CONSUMER_REGISTERS, limit) if is_specialised else CONSUMER_REGISTERS
     spilled = estimate_registers(
         device,
         needed_bytes,
         threads,
         has_products,
         reallocates,
-        consumer_registers=min(CONSUMER_REGISTERS, most),
+        consumer_registers=most,
         holds_operands=holds_operands,
     ).spilled_share
-    return ThreadRegisters(registers, spilled, spilled * demand.required_bytes)
+    margin = PRODUCT_SPILL_MARGIN if has_products else SPILL_MARGIN
+    most = (most if reallocates else limit) - margin
+    return ThreadRegisters(registers, spilled, spilled * demand.required_bytes, most)
 
 
 def estimate_registers(

@@ -18,7 +18,7 @@ from ...tree.compiled import Instructions, ThreadResources
 from ...tree.node import CostNode, leaves_of
 from ...tree.route import Route
 from ...tree.table import Table
-from .local_memory import compiled_local_memory, estimated_local_memory
+from .local_memory import compiled_local_memory, estimated_local_memory, spilled_accumulators
 from .registers import (
     find_registers,
     reallocated_registers,
@@ -119,6 +119,7 @@ def _estimate(
         registers = max(registers, reallocated_registers(device, launched))
     # The compiler keeps to the registers that the launched threads can have, and spills the rest.
     registers = min(registers, register_limit(device, launched))
-    spilled = round(found.spilled_bytes)
-    local = estimated_local_memory(leaves, found.spilled_share)
+    products = spilled_accumulators(leaves, routes, found.most)
+    spilled = round(max(found.spilled_bytes, *(one.bytes for one in products.values()), 0))
+    local = estimated_local_memory(leaves, found.spilled_share, products)
     return ThreadResources(registers, spilled, spilled, local)

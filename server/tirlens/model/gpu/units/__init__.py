@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from tirlens.hardware.spec import Device
 
 from ...tree.busy import Busy, Spills
-from ...tree.compiled import Compiled
+from ...tree.compiled import NO_LOCAL_MEMORY, Compiled
 from ...tree.moved import Moved
 from ...tree.node import Leaf
 from ...tree.table import Table
@@ -57,7 +57,8 @@ def occupy_units(
     unit_s: list[Mapping[str, float]] = []
     spills: list[Spills] = []
     thread = compiled.thread
-    missed = l1_miss_fraction(thread.stack_bytes, block, device)
+    users = (leaf.threads for leaf in leaves if thread.local_memory[leaf] != NO_LOCAL_MEMORY)
+    missed = l1_miss_fraction(thread.stack_bytes, max(users, default=0), block, device)
     for leaf in leaves:
         busy_s = unit_busy_times(leaf, compiled, moved, device)
         route = compiled.routes[leaf]

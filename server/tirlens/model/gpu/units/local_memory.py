@@ -24,11 +24,13 @@ from .unit_times import DEVICE_WIDE_UNITS, issue_rate, l2_bytes_per_s
 _UNAFFECTED_UNITS = DEVICE_WIDE_UNITS | {"shared"}
 
 
-def l1_miss_fraction(stack_bytes: int | None, block: BlockOccupancy, device: Device) -> float:
-    """The fraction of the loads from local memory that miss L1."""
+def l1_miss_fraction(
+    stack_bytes: int | None, threads: int, block: BlockOccupancy, device: Device
+) -> float:
+    """The fraction of the loads from local memory that miss L1; `threads` of a block use it."""
     resources, blocks = block.resources, block.blocks_per_sm
     room = device.l1_bytes_per_sm - blocks * resources.shared_bytes
-    held = (stack_bytes or 0) * resources.threads * blocks
+    held = (stack_bytes or 0) * threads * blocks
     return float(miss_probability(min(held / room, 10.0))) if room > 0 else 1.0
 
 
