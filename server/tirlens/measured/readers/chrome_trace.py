@@ -17,6 +17,7 @@ from typing import Any, cast
 from tirlens.measured.reading.event_spool import EventSpool
 from tirlens.measured.reading.event_values import integer_of, name_of, text_of, times_ns, triple_of
 from tirlens.measured.reading.json_window import JsonWindow, MalformedValueError
+from tirlens.measured.reading.numbers import shortened_repr
 from tirlens.measured.reading.spooled_records import (
     host_operation_of,
     kept_details,
@@ -132,7 +133,9 @@ class _Reading:
     def summary(self) -> Iterator[Problem]:
         """What of the trace is not read."""
         for category, count in self._unread.items():
-            yield self._problem(f"{count} events of the category {category!r} are not read")
+            yield self._problem(
+                f"{count} events of the category {shortened_repr(category)} are not read"
+            )
         if not self.has_device_work and not self._has_host_operations:
             yield self._problem(
                 f"of {self._event} events, none is a kernel, a copy or an operation of torch, "

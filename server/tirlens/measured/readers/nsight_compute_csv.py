@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from tirlens.measured.reading.csv_rows import csv_rows, fields_of
 from tirlens.measured.reading.nsight_compute import Profile, devices_once, metric_name, unit_factor
-from tirlens.measured.reading.numbers import count_of, number_of
+from tirlens.measured.reading.numbers import count_of, number_of, shortened_repr
 from tirlens.measured.reading.trace_file import TraceFile
 from tirlens.measured.records import MeasuredDevice, Position, Problem, Record, SourceLine
 
@@ -250,10 +250,15 @@ class _Reading:
         factor = unit_factor(unit)
         if factor is None and unit not in self._unknown_units:
             self._unknown_units.add(unit)
-            yield Problem(position, f"{name}: the unit {unit!r} is not known, its values are kept")
+            yield Problem(
+                position,
+                f"{name}: the unit {shortened_repr(unit)} is not known, its values are kept",
+            )
         value *= factor or 1.0
         if name == "gpu__time_duration.sum" and not 0 <= value < _LONGEST_S:
-            yield Problem(position, f"{name}: {text!r} {unit} is no duration of a kernel")
+            yield Problem(
+                position, f"{name}: {shortened_repr(text)} {unit} is no duration of a kernel"
+            )
             return
         profile.metrics[name] = value
 
