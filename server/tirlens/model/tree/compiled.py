@@ -55,7 +55,8 @@ class LocalMemory:
     instructions
         The loads and stores of threads.
     instruction_factor
-        All other instructions of the statement over those without local memory.
+        The instructions that the statement issues, without those of `instructions`, over those that
+        it would issue without local memory.
     """
 
     read_bytes: float

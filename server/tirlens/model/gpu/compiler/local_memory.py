@@ -31,7 +31,7 @@ SPILL_INSTRUCTION_FACTOR = constant(
     3.0,
     kind="estimate",
     unit="ratio",
-    meaning="Instructions with spill code over instructions without.",
+    meaning="Instructions that are issued with spill code over those without.",
     source="a load and a store for each arithmetic instruction",
 )
 

@@ -18,10 +18,7 @@ from ...tree.node import Leaf
 from ...tree.route import Route
 from ..memory.l2_sharing import miss_probability
 from ..occupancy import BlockOccupancy
-from .unit_times import DEVICE_WIDE_UNITS, issue_rate, l2_bytes_per_s
-
-# Units whose work does not change with spill code.
-_UNAFFECTED_UNITS = DEVICE_WIDE_UNITS | {"shared"}
+from .unit_times import issue_rate, l2_bytes_per_s
 
 
 def l1_miss_fraction(
@@ -61,10 +58,10 @@ def add_local_memory(
     """
     if local == NO_LOCAL_MEMORY:
         return unit_s, NO_SPILLS
-    seconds = {
-        name: one if name in _UNAFFECTED_UNITS else one * local.instruction_factor
-        for name, one in unit_s.items()
-    }
+    seconds = dict(unit_s)
+    # Spill code is loads and stores: the units of the arithmetic do what they did.
+    if "issue" in seconds:
+        seconds["issue"] *= local.instruction_factor
     # Lanes of a warp access neighbouring words.
     path_bytes_per_s = device.shared_bytes_per_clk_per_sm * device.sm_count * device.clock_hz
     path_s = (local.read_bytes + local.written_bytes) / path_bytes_per_s
