@@ -92,8 +92,8 @@ class Measured:
 class Pair:
     """A rule's change as measured.  Shares of the first kernel's time that are left after it.
 
-    `promised` is None where the rule does not speak of the first; `repeats` tells that it does of
-    the second.
+    `promised` is None where the rule does not speak of the first; `repeats` tells that it speaks of
+    the first and of the second.
     """
 
     rule: str
@@ -121,7 +121,7 @@ def pairs() -> Iterator[Pair]:
                 promised=None if advice is None else 1 - (advice.saving_s or 0.0) / before[0],
                 modelled=after[0] / before[0],
                 measured=second.time_s / first.time_s,
-                repeats=rule in after[1],
+                repeats=advice is not None and rule in after[1],
             )
 
 
