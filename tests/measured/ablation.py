@@ -8,14 +8,13 @@ one entry of a table as ``NAME.KEY``.  Printed are the mean errors over families
 fitted and the held-out half, and the number of rows whose time changes.
 
 ``--ledger`` halves and doubles each number of the GPU model that is fitted, measured or estimated,
-one at a time, and writes what follows into `LEDGER`, which the documentation of the constants
-shows.  It takes half a minute for each of about sixty values.
+one at a time, and writes what follows into `LEDGER`, a page of the documentation.  It takes half a
+minute for each of about sixty values.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import importlib
 import sys
 from collections.abc import Generator, Iterator, Mapping
@@ -34,7 +33,7 @@ from measured.predict import CostModel, Scores  # noqa: E402
 from tirlens.model import constants  # noqa: E402
 
 PACKAGE = "tirlens.model"
-LEDGER = HERE / "ledger.csv"
+LEDGER = HERE.parents[1] / "server/docs/ledger.md"
 JUDGED = ("fitted", "measured", "estimate")
 FACTORS = (0.5, 2.0)
 
@@ -107,31 +106,45 @@ def print_line(name: str, found: Scores, base: Scores) -> None:
     print(line, flush=True)
 
 
-def ledger_cases() -> Iterator[tuple[str, float]]:
-    """The numbers of the GPU model that no fact gives, halved and doubled."""
+def ledger_cases() -> Iterator[tuple[str, float, float]]:
+    """The numbers of the GPU model that no fact gives: name, factor, value."""
     for entry in constants.all_constants().values():
         if entry.kind in JUDGED and entry.module.startswith(f"{PACKAGE}.gpu."):
             is_table = isinstance(entry.value, Mapping)
             values = cast("Mapping[str, float]", entry.value if is_table else {"": entry.value})
             for key, value in values.items():
                 for factor in FACTORS:
-                    yield f"{entry.name}.{key}" if key else entry.name, value * factor
+                    yield f"{entry.name}.{key}" if key else entry.name, factor, value
+
+
+ABOUT = """\
+# What each constant does
+
+Each number of the GPU model that is fitted, measured or estimated, halved and doubled: how many of
+the {rows} measured kernels change their predicted time, and how the mean error over their families
+changes, in percentage points, for the fitted half and for the held-out one, which no constant is
+fitted to. A number that changes few kernels is there for what few of the measured ones have, such
+as spills or functions without a known cost. Numbers by fact or definition are not here;
+[all constants](constants.md) have their source and meaning. Made by
+`python tests/measured/ablation.py --ledger`.
+
+"""
+COLUMNS = ("constant", "value", "kernels, halved", *HALVES, "kernels, doubled", *HALVES)
 
 
 def write_ledger(base: Scores) -> None:
-    """Write a line for each changed constant: rows that change, and both errors minus today's."""
-    with LEDGER.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("constant", "value", "rows", *HALVES))
-        for name, value in ledger_cases():
-            found = changed_scores({name: value})
-            print_line(f"{name} = {value:g}", found, base)
-            changes = [
-                f"{after - before:+.4f}"
-                for after, before in zip(errors(found), errors(base), strict=True)
-            ]
-            writer.writerow((name, f"{value:g}", moved(found, base), *changes))
-            file.flush()
+    """Write the page: the kernels that each change moves, and both errors minus today's."""
+    rows: dict[str, list[str]] = {}
+    for name, factor, value in ledger_cases():
+        found = changed_scores({name: value * factor})
+        print_line(f"{name} = {value * factor:g}", found, base)
+        changes = zip(errors(found), errors(base), strict=True)
+        row = rows.setdefault(name, [f"`{name}`", f"{value:g}"])
+        row += [str(moved(found, base)), *(f"{after - before:+.2%}" for after, before in changes)]
+    rule = ["---", *["--:"] * (len(COLUMNS) - 1)]
+    lines = [f"| {' | '.join(row)} |\n" for row in (COLUMNS, rule, *rows.values())]
+    text = ABOUT.format(rows=len(base.rows)) + "".join(lines).replace("%", "")
+    LEDGER.write_text(text, encoding="utf-8")
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from measured.ablation import changed_constants
+from measured.ablation import LEDGER, changed_constants, ledger_cases
 from tirlens import model
 from tirlens.hardware import load
 from tirlens_worker.codec import from_json
@@ -33,3 +33,9 @@ def test_a_changed_constant_changes_the_time_until_the_end() -> None:
 def test_a_name_must_be_known(name: str) -> None:
     with pytest.raises(KeyError), changed_constants({name: 1.0}):
         pass
+
+
+def test_the_ledger_has_each_constant_with_its_value() -> None:
+    rows = [line.split(" | ")[:2] for line in LEDGER.read_text("utf-8").splitlines() if "`" in line]
+    listed = {name.strip("| `"): value for name, value in rows if name.startswith("| `")}
+    assert listed == {name: f"{value:g}" for name, _, value in ledger_cases()}

@@ -96,14 +96,6 @@ CONSUMER_REGISTERS = constant(
     ),
     source="tilelang, src/cuda/transform/annotate_warp_group_reg_alloc.cc",
 )
-TEMPORARY_REGISTERS = constant(
-    "TEMPORARY_REGISTERS",
-    8,
-    kind="estimate",
-    unit="registers",
-    meaning="Registers of the intermediate values of a kernel whose code is not known.",
-)
-
 # Instructions that read their operands from shared memory, or from fragments that are counted.
 _SHARED_OPERANDS = frozenset({"wgmma", "tcgen05", None})
 
@@ -185,7 +177,7 @@ def estimate_registers(
     has_products: bool = True,
     reallocates: bool = False,
     load_registers: int = 0,
-    temporary_registers: int = TEMPORARY_REGISTERS,
+    temporary_registers: int = 0,
     consumer_registers: int = CONSUMER_REGISTERS,
     holds_operands: bool = True,
 ) -> RegisterEstimate:
