@@ -36,6 +36,7 @@ def test_a_name_must_be_known(name: str) -> None:
 
 
 def test_the_ledger_has_each_constant_with_its_value() -> None:
-    rows = [line.split(" | ")[:2] for line in LEDGER.read_text("utf-8").splitlines() if "`" in line]
-    listed = {name.strip("| `"): value for name, value in rows if name.startswith("| `")}
+    lines = LEDGER.read_text("utf-8").splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| `")]
+    listed = {name.strip("`"): value for name, value, *_ in rows}
     assert listed == {name: f"{value:g}" for name, _, value in ledger_cases()}

@@ -89,7 +89,8 @@ def _merge(group: Sequence[Operation]) -> Operation:
 def _natural(name: str) -> list[tuple[int, str]]:
     """A key by which device 10 is behind device 9."""
     return [
-        (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)
+        (int(part), "") if part.isdecimal() and len(part) < 19 else (-1, part)
+        for part in re.split(r"(\d+)", name)
     ]
 
 

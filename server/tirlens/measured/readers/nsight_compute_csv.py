@@ -33,7 +33,7 @@ _DECIMAL_COMMA = re.compile(
 )
 # And those that only one with decimal points writes; compute capabilities have one decimal.
 _DECIMAL_POINT = re.compile(r'"-?(?:\d{1,3}(?:,\d{3})+\.\d+|\d+\.(?:\d{2}|\d{4,}))"')
-_DIMENSIONS = re.compile(r"\(?\s*(\d+)\s*[,;]\s*(\d+)\s*[,;]\s*(\d+)\s*\)?$")
+_DIMENSIONS = re.compile(r"\(?\s*(\d{1,10})\s*[,;]\s*(\d{1,10})\s*[,;]\s*(\d{1,10})\s*\)?$")
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ class _Reading:
             except ValueError:
                 words[name] = text
         number = header.cell(cells, "Line No")
-        if number.isdecimal():
+        if number.isdecimal() and len(number) < 10:
             self._line = int(number)
         elif "Line No" not in header.names:
             self._line = None
