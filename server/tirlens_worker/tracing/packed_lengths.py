@@ -39,11 +39,11 @@ def chunk_counts(
     (chunk,) = of_chunk
     found: Dict[str, int] = {}
     for name in counts:
-        place = _place_of(name, facts)
-        rows = [size for row, size in _rows(facts, sizes, place).items() if row not in counts]
+        dimension = _dimension_of(name, facts)
+        rows = [size for row, size in _rows(facts, sizes, dimension).items() if row not in counts]
         if max(rows, default=0) >= chunk:
             # In an array of a batch each sequence has its own.
-            sequences = 1 if place else _sequences(facts, sizes) or 1
+            sequences = 1 if dimension else _sequences(facts, sizes) or 1
             longest = -(-max(rows) // sequences)
             found[name] = sequences * -(-longest // chunk)
     return found
@@ -84,18 +84,18 @@ def _sequences(facts: KernelFacts, sizes: Mapping[str, int]) -> Optional[int]:
     return None
 
 
-def _rows(facts: KernelFacts, sizes: Mapping[str, int], place: int = 0) -> Dict[str, int]:
-    """The sizes of the dimensions of arrays at a place that are variables, by name."""
+def _rows(facts: KernelFacts, sizes: Mapping[str, int], dimension: int = 0) -> Dict[str, int]:
+    """The sizes of the dimensions of arrays, at an index, that are variables, by name."""
     found: List[str] = []
     for buffer in facts.buffers:
-        extent = buffer.shape[place] if len(buffer.shape) > place + 1 else None
+        extent = buffer.shape[dimension] if len(buffer.shape) > dimension + 1 else None
         if buffer.is_parameter and isinstance(extent, str):
             found.append(extent)
     return {name: sizes[name] for name in found if name in sizes}
 
 
-def _place_of(name: str, facts: KernelFacts) -> int:
-    """The place of the dimension `name` in the first array that has it."""
+def _dimension_of(name: str, facts: KernelFacts) -> int:
+    """The index of the dimension `name` in the first array that has it."""
     arrays = (buffer.shape for buffer in facts.buffers if buffer.is_parameter)
     return next((shape.index(name) for shape in arrays if name in shape), 0)
 

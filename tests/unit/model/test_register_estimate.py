@@ -48,11 +48,19 @@ def test_accumulators_that_spill(row: dict[str, str]) -> None:
     """The code has the spills of one iteration, or of two, and a few before and after the loop."""
     rows, columns, depth = (int(row[name]) for name in ("block_m", "block_n", "block_k"))
     box = (rows, columns)
-    accesses = (Access("c", "read", (0, 0), box), Access("c", "write", (0, 0), box))
+    # The operand in registers does not spill.
+    accesses = (
+        Access("a", "read", (0, 0), (rows, depth)),
+        Access("c", "read", (0, 0), box),
+        Access("c", "write", (0, 0), box),
+    )
     product = Gemm("T.gemm", (), accesses, "block", m_n_k=(rows, columns, depth))
     facts = launched(
         (Loop("serial", "k", 0, 9, (product,)),),
-        (Buffer("c", "c", "float32", box, "local.fragment"),),
+        (
+            Buffer("a", "a", "float16", (rows, depth), "local.fragment"),
+            Buffer("c", "c", "float32", box, "local.fragment"),
+        ),
         threads=int(row["threads"]),
     )
     (leaf,) = leaves(facts)

@@ -176,7 +176,10 @@ def _port_bytes_per_s(device: Device) -> float:
 
 
 def _port_time_s(leaf: Leaf, context: BlockContext) -> float:
-    """Seconds in which one block's reads from L2, or its writes, pass the port of its SM."""
+    """Seconds in which one block's reads from L2, or its writes, pass the port of its SM.
+
+    Spills are stores without an end, which pass at the rate of writes; other stores come in bursts.
+    """
     traffic, spills = context.moved.traffic[leaf], context.busy.spills[leaf]
     write_fraction = context.device.microarchitecture.l2_write_fraction
     most_bytes = max(

@@ -97,23 +97,26 @@ def spilled_accumulators(
 
 
 def _accumulator_spills(leaf: Leaf, share: float) -> LocalMemory:
-    moved = {"read": 0.0, "write": 0.0}
-    for entry in leaf.count.accesses:
-        if _is_in_registers(entry):
-            for mode in _directions(entry):
-                moved[mode] += share * (entry.bytes or 0)
-    instructions = (moved["read"] + moved["write"]) / SPILL_BYTES
-    return LocalMemory(moved["read"], moved["write"], instructions, 1.0)
+    held = [entry for entry in leaf.count.accesses if _is_in_registers(entry)]
+    # What a product reads alone is an operand.
+    names = {entry.buffer.id for entry in held if entry.access.mode != "read"}
+    reads, writes = _spilled_bytes([one for one in held if one.buffer.id in names], share)
+    return LocalMemory(reads, writes, (reads + writes) / SPILL_BYTES, 1.0)
 
 
 def _spills_of(leaf: Leaf, share: float) -> LocalMemory:
     held = [entry for entry in leaf.count.accesses if _is_in_registers(entry)]
     if not held:
         return NO_LOCAL_MEMORY
+    # The factor has the instructions.
+    return LocalMemory(*_spilled_bytes(held, share), 0.0, SPILL_INSTRUCTION_FACTOR)
+
+
+def _spilled_bytes(held: Sequence[AccessCount], share: float) -> tuple[float, float]:
+    """The bytes that are loaded and stored where a share of the accesses goes to local memory."""
     reads = share * sum(entry.bytes or 0 for entry in held if entry.access.mode != "write")
     writes = share * sum(entry.bytes or 0 for entry in held if entry.access.mode != "read")
-    # The factor has the instructions.
-    return LocalMemory(reads, writes, 0.0, SPILL_INSTRUCTION_FACTOR)
+    return reads, writes
 
 
 def compiled_local_memory(
