@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from tirlens.evaluation import constraints, tensor_contents
+from tirlens.evaluation import constraints
+from tirlens.evaluation.libraries.torch import element_values
+from tirlens.evaluation.libraries.torch.shapes import Tensor, scalar
 from tirlens.evaluation.machine import Machine
-from tirlens.evaluation.tensor_shapes import Tensor, scalar
 from tirlens.evaluation.unknown_sizes import UnknownArgument, UnknownShape, UnknownSize
 from tirlens.evaluation.values import (
     UNKNOWN,
@@ -42,7 +43,7 @@ def assign(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> No
         if isinstance(owner, Tensor):
             if owner.contents is not None:
                 key = subscript_key(machine, target.slice, frame)
-                changed = tensor_contents.with_item(owner, key, value)
+                changed = element_values.with_item(owner, key, value)
                 assign(machine, target.value, changed, frame)
             return
         key: Value = machine.value(target.slice, frame)

@@ -13,16 +13,16 @@ from typing import Any
 from tirlens.evaluation import (
     data_files,
     devices,
-    library,
-    library_functions,
-    tensors,
     unknown_sizes,
     unknown_views,
 )
 from tirlens.evaluation.data_files import FilePath, FileText
 from tirlens.evaluation.function_calls import call_function
+from tirlens.evaluation.libraries import dispatch, names, pytest_functions
+from tirlens.evaluation.libraries.names import path_of
+from tirlens.evaluation.libraries.torch import tensors
+from tirlens.evaluation.libraries.torch.shapes import Tensor
 from tirlens.evaluation.machine import MAX_CALL_DEPTH, Machine
-from tirlens.evaluation.tensor_shapes import Tensor
 from tirlens.evaluation.unknown_sizes import UnknownArgument
 from tirlens.evaluation.values import (
     UNKNOWN,
@@ -57,7 +57,7 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
     if isinstance(base, ModuleScope):
         return machine.module_value(base, name)
     if isinstance(base, External):
-        return library_functions.external_attribute(base, name)
+        return names.attribute_of(base, name)
     if name == "__dict__" and isinstance(base, (Class, Instance)):
         return base.names if isinstance(base, Class) else base.attributes
     if isinstance(base, Instance):
@@ -82,7 +82,7 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
         return replace(base, method=name)
     if isinstance(base, Tensor):
         found = tensors.attribute(base, name)
-        return library.Method(base, name) if found is None else found
+        return dispatch.Method(base, name) if found is None else found
     if name in _OF_PAIRS and isinstance(base, tuple):
         pair = [item for item in base if isinstance(item, Tensor)]
         return pair[_OF_PAIRS.index(name)] if len(pair) == len(base) == 2 else UNKNOWN
@@ -91,7 +91,7 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
     if isinstance(base, UnknownArgument):
         return unknown_sizes.attribute(base, name)
     if isinstance(base, (str, list, dict, tuple, set, Parser, GoalCall, FilePath, FileText)):
-        return library.Method(base, name)
+        return dispatch.Method(base, name)
     return UNKNOWN
 
 
@@ -157,11 +157,11 @@ def call(machine: Machine, function: Value, given: Any, named: dict[str, Value])
             function.inner = (positional, named)
         kernel = function.made()
         return machine.call(kernel, positional, named) if isinstance(kernel, Function) else UNKNOWN
-    if library_functions.path_of(function) in ("builtins.str", "builtins.repr") and positional:
+    if path_of(function) in ("builtins.str", "builtins.repr") and positional:
         method = class_method(machine, positional[0], "__str__")
         if method is not None:
             return machine.call(method, [], {})
-    if isinstance(function, library.Method) and isinstance(function.owner, (FilePath, FileText)):
+    if isinstance(function, dispatch.Method) and isinstance(function.owner, (FilePath, FileText)):
         return data_files.method(machine.data_files, function.owner, function.name, positional)
     if isinstance(function, External) and devices.asks_for_gpu(function.path):
         return devices.answer(function.path, machine.gpu())
@@ -170,11 +170,11 @@ def call(machine: Machine, function: Value, given: Any, named: dict[str, Value])
         read = data_files.call(machine.data_files, function.path, positional, folder)
         if read is not None:
             return read
-    if isinstance(function, (External, library.Method, library_functions.Parametrize)):
-        value = library.call(function, positional, named)
+    if isinstance(function, (External, dispatch.Method, pytest_functions.Parametrize)):
+        value = dispatch.call(function, positional, named)
         if isinstance(value, LibraryResult):
             _call_arguments(machine, positional, named)
-        if value is not library.NOT_KNOWN:
+        if value is not dispatch.NOT_KNOWN:
             return value
     _call_arguments(machine, positional, named)
     if isinstance(function, UnknownArgument):

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tirlens.evaluation.tensor_methods import strides_of
-from tirlens.evaluation.tensor_shapes import Tensor
+from tirlens.evaluation.libraries.torch.methods import strides_of
+from tirlens.evaluation.libraries.torch.shapes import Tensor
 from tirlens.evaluation.unknown_sizes import UnknownArgument
 from tirlens.evaluation.values import UNKNOWN, GoalCall, Value
 from tirlens.syntax_trees import FunctionNode, parameters

@@ -2,7 +2,7 @@
 
 The evaluator executes statements as Python does. A value that the text does not give is `UNKNOWN`:
 a branch on it is taken both ways, a loop over it once. Code of libraries is not executed
-(`library.py` knows what some of it returns). Calls of the goals, the kernels of a file, are
+(`libraries` knows what some of it returns). Calls of the goals, the kernels of a file, are
 recorded.
 """
 

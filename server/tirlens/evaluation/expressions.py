@@ -10,20 +10,16 @@ import ast
 from collections.abc import Callable
 from typing import Any, cast
 
-from tirlens.evaluation import (
-    library,
-    library_functions,
-    tensor_contents,
-    tensor_shapes,
-    tensors,
-    unknown_sizes,
-)
+from tirlens.evaluation import unknown_sizes
 from tirlens.evaluation.assignment import assign, subscript_key
 from tirlens.evaluation.control_flow import RaisedError
 from tirlens.evaluation.data_files import FilePath
+from tirlens.evaluation.libraries import dispatch, names
+from tirlens.evaluation.libraries.names import path_of
+from tirlens.evaluation.libraries.torch import element_values, shapes, tensors
+from tirlens.evaluation.libraries.torch.shapes import Tensor
 from tirlens.evaluation.machine import Machine
 from tirlens.evaluation.operations import BINARY, COMPARE, UNARY, apply
-from tirlens.evaluation.tensor_shapes import Tensor
 from tirlens.evaluation.unknown_sizes import UnknownShape
 from tirlens.evaluation.values import (
     MAX_ITEMS,
@@ -69,7 +65,7 @@ def _name(machine: Machine, node: ast.Name, frame: Frame) -> Value:
         found = machine.module_value(frame.module, node.id)
         if found is not UNKNOWN:
             return found
-    return External(f"builtins.{node.id}") if library.is_builtin(node.id) else UNKNOWN
+    return External(f"builtins.{node.id}") if dispatch.is_builtin(node.id) else UNKNOWN
 
 
 def _attribute(machine: Machine, node: ast.Attribute, frame: Frame) -> Value:
@@ -126,8 +122,8 @@ def _bin_op(machine: Machine, node: ast.BinOp, frame: Frame) -> Value:
 
 def binary(machine: Machine, operator: type[ast.operator], left: Value, right: Value) -> Value:
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        made = tensor_shapes.elementwise(left, right)
-        return tensor_contents.combine(made, BINARY.get(operator), left, right)
+        made = shapes.elementwise(left, right)
+        return element_values.combine(made, BINARY.get(operator), left, right)
     if isinstance(left, FilePath) and operator is ast.Div:
         return machine.call(machine.attribute(left, "joinpath"), [right], {})
     if isinstance(left, (list, tuple)) and operator is ast.Add and type(left) is type(right):
@@ -178,13 +174,13 @@ def _comparison(machine: Machine, operator: ast.cmpop, left: Value, right: Value
         same = left is right or (is_plain(left) and is_plain(right) and left == right)
         return same is isinstance(operator, ast.Is)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return tensor_shapes.comparison(left, right)
+        return shapes.comparison(left, right)
     if isinstance(operator, (ast.In, ast.NotIn)) and right in ([], (), {}, ""):
         return isinstance(operator, ast.NotIn)
     if not (is_known(left) and is_known(right)):
         return UNKNOWN
     if isinstance(operator, (ast.In, ast.NotIn)):
-        if library_functions.path_of(right) == "os.environ":
+        if path_of(right) == "os.environ":
             return isinstance(operator, ast.NotIn)
         if not isinstance(right, (list, tuple, dict, set, str)):
             return UNKNOWN
@@ -226,7 +222,7 @@ def _subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Value:
         return machine.attribute(base, str(key))
     if isinstance(base, Class):
         return base
-    if isinstance(base, External) and library.is_generic(base.path):
+    if isinstance(base, External) and names.is_generic(base.path):
         return base
     if isinstance(base, Instance):
         return machine.call_method(base, "__getitem__", key)
@@ -337,7 +333,7 @@ def _call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
 
 def _changes_contents(function: Value) -> bool:
     """Whether it is a method such as ``x.fill_`` of a tensor whose contents are known."""
-    if not isinstance(function, library.Method) or not isinstance(function.owner, Tensor):
+    if not isinstance(function, dispatch.Method) or not isinstance(function.owner, Tensor):
         return False
     return function.owner.contents is not None and function.name.endswith("_")
 

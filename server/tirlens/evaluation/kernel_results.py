@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 
+from tirlens.evaluation.libraries.torch.shapes import Tensor
 from tirlens.evaluation.machine import Machine
-from tirlens.evaluation.tensor_shapes import Tensor
 from tirlens.evaluation.values import UNKNOWN, External, Frame, Function, LibraryObject, Value
 
 

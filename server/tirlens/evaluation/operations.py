@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 import operator
 from collections.abc import Callable
 from typing import Any, cast
@@ -43,7 +42,8 @@ def _shift_left(left: Any, right: Any) -> Any:
     return left << right
 
 
-def _power(base: Any, exponent: Any) -> Any:
+def power(base: Any, exponent: Any) -> Any:
+    """``base ** exponent``, of a size that is bounded."""
     if not isinstance(exponent, (int, float)) or abs(exponent) > _MAX_BITS:
         raise UnknownValueError("too large")
     return base**exponent
@@ -58,7 +58,7 @@ BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: lambda left, right: left // right,
     ast.Mod: _remainder,
     ast.LShift: _shift_left,
-    ast.Pow: _power,
+    ast.Pow: power,
     ast.RShift: lambda left, right: left >> right,
     ast.BitAnd: lambda left, right: left & right,
     ast.BitOr: lambda left, right: left | right,
@@ -84,52 +84,12 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 }
 
 
-def _range(*bounds: int) -> list[int]:
+def range_of(*bounds: int) -> list[int]:
+    """``range`` as a list."""
     numbers = range(*bounds)
     if len(numbers) > _MAX_ITEMS:
         raise UnknownValueError("too large")
     return list(numbers)
-
-
-def _ceildiv(left: int, right: int) -> int:
-    return -(-left // right)
-
-
-def _next_power_of_2(number: int) -> int:
-    return 1 << (int(number) - 1).bit_length()
-
-
-# Functions without effects whose value on constants is certain.
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "int": int,
-    "float": float,
-    "bool": bool,
-    "str": str,
-    "min": min,
-    "max": max,
-    "abs": abs,
-    "len": len,
-    "sum": sum,
-    "round": round,
-    "tuple": tuple,
-    "list": list,
-    "range": _range,
-    "dict": dict,
-    "ceildiv": _ceildiv,
-    "cdiv": _ceildiv,
-    "next_power_of_2": _next_power_of_2,
-    "math.sqrt": math.sqrt,
-    "math.ceil": math.ceil,
-    "math.floor": math.floor,
-    "math.log2": math.log2,
-    "math.prod": math.prod,
-    "math.gcd": math.gcd,
-    "math.isqrt": math.isqrt,
-    "math.log": math.log,
-    "math.exp": math.exp,
-    "divmod": divmod,
-    "pow": _power,
-}
 
 
 def apply(function: Callable[..., Any], /, *operands: Any, **named: Any) -> Any:

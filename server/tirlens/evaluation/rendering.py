@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import cast
 
 from tirlens.evaluation.function_text import lambda_text
+from tirlens.evaluation.libraries.torch.shapes import Tensor
 from tirlens.evaluation.machine import Machine
 from tirlens.evaluation.operations import UnknownValueError
-from tirlens.evaluation.tensor_shapes import Tensor
 from tirlens.evaluation.values import (
     CallSite,
     Class,

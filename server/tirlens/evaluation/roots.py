@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from tirlens.evaluation.control_flow import LimitError
 from tirlens.evaluation.evaluator import Evaluator
-from tirlens.evaluation.library_functions import path_of
+from tirlens.evaluation.libraries.names import path_of
 from tirlens.evaluation.model_inputs import run_model
 from tirlens.evaluation.syntax import words_of
 from tirlens.evaluation.test_cases import Test, cases, run_case, tests

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from tirlens.evaluation import expressions, library, library_functions
+from tirlens.evaluation import expressions
 from tirlens.evaluation.assignment import assign
 from tirlens.evaluation.calls import class_attribute
 from tirlens.evaluation.constraints import suppose
@@ -23,6 +23,8 @@ from tirlens.evaluation.control_flow import (
 )
 from tirlens.evaluation.function_calls import call_function
 from tirlens.evaluation.kernel_results import outputs_of
+from tirlens.evaluation.libraries import kernel_libraries, pytest_functions, python_methods
+from tirlens.evaluation.libraries.names import path_of
 from tirlens.evaluation.machine import Machine
 from tirlens.evaluation.values import (
     UNKNOWN,
@@ -65,7 +67,7 @@ def _aug_assign(machine: Machine, node: ast.AugAssign, frame: Frame) -> None:
     old = machine.value(node.target, frame)
     new = machine.value(node.value, frame)
     if isinstance(old, list) and isinstance(new, (list, tuple)):
-        library.extend(cast("list[Value]", old), cast("list[Value]", new))
+        python_methods.extend(cast("list[Value]", old), cast("list[Value]", new))
         return
     assign(machine, node.target, expressions.binary(machine, type(node.op), old, new), frame)
 
@@ -170,7 +172,7 @@ def _with(machine: Machine, node: ast.With | ast.AsyncWith, frame: Frame) -> Non
     for item in node.items:
         if isinstance(item.context_expr, ast.Call):
             opened = machine.value(item.context_expr.func, frame)
-            if library.opens_kernel(library_functions.path_of(opened)):
+            if kernel_libraries.opens_kernel(path_of(opened)):
                 return
         value = machine.value(item.context_expr, frame)
         if item.optional_vars is not None:
@@ -255,12 +257,9 @@ def _class_def(machine: Machine, node: ast.ClassDef, frame: Frame) -> None:
         machine.run(lambda: call_function(machine, hook, [made], given))
     for item in node.decorator_list:
         decorator = machine.value(item, frame)
-        if isinstance(decorator, library_functions.Parametrize):
+        if isinstance(decorator, pytest_functions.Parametrize):
             decorator.apply_to(made)
-    paths = [
-        library_functions.path_of(machine.value(_function(item), frame))
-        for item in node.decorator_list
-    ]
+    paths = [path_of(machine.value(_function(item), frame)) for item in node.decorator_list]
     of_bases = [base.path for base in bases if isinstance(base, External)]
     made.is_dataclass = any(path.endswith(_MAKE_DATA_CLASSES) for path in paths) or any(
         path.endswith((".NamedTuple", ".BaseModel")) for path in of_bases
@@ -270,17 +269,17 @@ def _class_def(machine: Machine, node: ast.ClassDef, frame: Frame) -> None:
 def _decorate(machine: Machine, node: ast.expr, function: Value, frame: Frame) -> Value:
     """`function` after its decorator, which changes nothing if it is a library's."""
     decorator = machine.value(node, frame)
-    path = library_functions.path_of(decorator)
+    path = path_of(decorator)
     if isinstance(function, Function):
         function.is_cached |= path.removesuffix("()") in ("functools.lru_cache", "functools.cache")
         if path.startswith("tilelang.") and path.endswith((".jit", ".jit()")):
             function.outputs = outputs_of(node)
-        function.is_kernel |= library.is_kernel_decorator(path)
+        function.is_kernel |= kernel_libraries.is_kernel_decorator(path)
         function.is_static |= path == "builtins.staticmethod"
         function.is_class_method |= path == "builtins.classmethod"
         function.is_property |= path.endswith(("builtins.property", "cached_property"))
         function.is_fixture |= path.endswith("pytest.fixture")
-    if isinstance(decorator, (library_functions.Parametrize, library_functions.Fixture)):
+    if isinstance(decorator, (pytest_functions.Parametrize, pytest_functions.Fixture)):
         return decorator.apply_to(function)
     if isinstance(decorator, (Function, Class, Partial)):
         made = machine.call(decorator, [function], {})

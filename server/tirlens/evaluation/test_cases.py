@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from tirlens.evaluation.evaluator import Evaluator
-from tirlens.evaluation.library_functions import Parametrize, fixture_parameter
+from tirlens.evaluation.libraries.pytest_functions import Parametrize, fixture_parameter
 from tirlens.evaluation.replaced_names import replaced_names
 from tirlens.evaluation.values import (
     UNKNOWN,

@@ -15,10 +15,10 @@ from tirlens.evaluation.dynamic_sizes import (
     sizes_of,
     typical_sizes,
 )
+from tirlens.evaluation.libraries.torch.shapes import Tensor
 from tirlens.evaluation.operations import UnknownValueError
 from tirlens.evaluation.rendering import Renderer
 from tirlens.evaluation.search_result import KnownValue, RepositoryCall, Search
-from tirlens.evaluation.tensor_shapes import Tensor
 from tirlens.evaluation.values import KINDS, GoalCall, Value
 from tirlens.syntax_trees import FunctionNode
 from tirlens_worker.facts import Span

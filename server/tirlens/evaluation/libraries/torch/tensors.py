@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tirlens.evaluation import tensor_contents
-from tirlens.evaluation.same_shape_methods import (
+from tirlens.evaluation.libraries.torch import element_values
+from tirlens.evaluation.libraries.torch.functions import FUNCTIONS, join
+from tirlens.evaluation.libraries.torch.methods import METHODS, reduce, reinterpret
+from tirlens.evaluation.libraries.torch.same_shape import (
     COMPARISONS,
     OF_TWO,
     SAME_SHAPE,
     SAME_VALUES,
     is_in_place,
 )
-from tirlens.evaluation.tensor_functions import FUNCTIONS, join
-from tirlens.evaluation.tensor_methods import METHODS, reduce, reinterpret
-from tirlens.evaluation.tensor_shapes import (
+from tirlens.evaluation.libraries.torch.shapes import (
     Tensor,
     comparison,
     elementwise,
@@ -49,16 +49,16 @@ def create(name: str, positional: list[Value], named: dict[str, Value]) -> Value
     like = name.endswith("_like")
     if like and positional and isinstance(positional[0], Tensor):
         made = Tensor(positional[0].shape, named.get("dtype", positional[0].dtype))
-        return tensor_contents.fill(made, _fill(name, positional, named))
+        return element_values.fill(made, _fill(name, positional, named))
     if name in ("arange", "randperm"):
         return _arange(name, positional, named)
     if name in _MADE:
         default = "torch.int64" if name in _MADE_OF_INTEGERS else "torch.float32"
         shape = _shape_of(name, positional, named)
         made = Tensor(shape, named.get("dtype", External(default)))
-        return tensor_contents.fill(made, _fill(name, positional, named))
+        return element_values.fill(made, _fill(name, positional, named))
     if name in ("tensor", "as_tensor"):
-        return tensor_contents.of_values(positional, named)
+        return element_values.of_values(positional, named)
     if name in _LEGACY:
         return _legacy(positional, _LEGACY[name])
     if name in ("cat", "concat", "concatenate", "stack"):
@@ -94,7 +94,7 @@ def method(base: Tensor, name: str, positional: list[Value], named: dict[str, Va
         return known(base, positional, named)
     if name in _CASTS and not positional:
         dtype = External(f"torch.{_CASTS[name]}")
-        contents = base.contents if tensor_contents.is_integer(dtype) else None
+        contents = base.contents if element_values.is_integer(dtype) else None
         return Tensor(base.shape, dtype, contents)
     if name in ("max", "min") and positional and isinstance(positional[0], Tensor):
         return elementwise(base, positional[0])
@@ -142,7 +142,7 @@ def subscript(base: Tensor, keys: tuple[Value, ...]) -> Tensor:
         elif not isinstance(key, (int, Unknown)):
             out.append(UNKNOWN)
     made = base.with_shape(tuple(out))
-    return tensor_contents.select(base, keys[0], made) if len(keys) == 1 else made
+    return element_values.select(base, keys[0], made) if len(keys) == 1 else made
 
 
 def _slice_size(size: Value, key: slice) -> Value:
@@ -173,8 +173,8 @@ def _arange(name: str, positional: list[Value], named: dict[str, Value]) -> Tens
     bounds = [named[key] for key in ("start", "end", "step") if key in named]
     length = _count([*positional, *bounds])
     made = Tensor((length,), named.get("dtype", External("torch.int64")))
-    known = type(length) is int and length <= tensor_contents.MAX_ELEMENTS
-    if name == "randperm" or not known or not tensor_contents.is_integer(made.dtype):
+    known = type(length) is int and length <= element_values.MAX_ELEMENTS
+    if name == "randperm" or not known or not element_values.is_integer(made.dtype):
         return made
     return replace(made, contents=tuple(range(*positional, *bounds)))
 
@@ -197,4 +197,4 @@ def _legacy(positional: list[Value], dtype: str) -> Value:
     """``torch.LongTensor(values)``, or of a size."""
     if positional and type(positional[0]) is int:
         return Tensor(tuple(positional), External(dtype))
-    return tensor_contents.of_values(positional, {"dtype": External(dtype)})
+    return element_values.of_values(positional, {"dtype": External(dtype)})

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
-from tirlens.evaluation import tensor_contents
-from tirlens.evaluation.tensor_shapes import Tensor, elementwise
+from tirlens.evaluation.libraries.torch import element_values
+from tirlens.evaluation.libraries.torch.shapes import Tensor, elementwise
 from tirlens.evaluation.values import UNKNOWN, External, Value
 
 _Function: TypeAlias = Callable[["list[Any]", "dict[str, Any]"], Any]
@@ -38,9 +38,7 @@ def _pad(positional: list[Value], named: dict[str, Value]) -> Value:
             parts = (shape[axis], low, high)
             shape[axis] = sum(parts) if all(type(part) is int for part in parts) else UNKNOWN
     fill = named.get("value", positional[3] if len(positional) > 3 else 0)
-    return tensor_contents.pad_contents(
-        base, list(widths), fill or 0, base.with_shape(tuple(shape))
-    )
+    return element_values.pad_contents(base, list(widths), fill or 0, base.with_shape(tuple(shape)))
 
 
 def _linear(positional: list[Value], named: dict[str, Value]) -> Value:
@@ -130,7 +128,7 @@ def join(name: str, positional: list[Value], named: dict[str, Value]) -> Value:
             part.shape[axis] if len(part.shape) > axis else UNKNOWN for part in parts
         ]
         shape[axis] = sum(sizes) if all(type(size) is int for size in sizes) else UNKNOWN
-    return tensor_contents.join_contents(parts, parts[0].with_shape(tuple(shape)))
+    return element_values.join_contents(parts, parts[0].with_shape(tuple(shape)))
 
 
 def product(positional: list[Value]) -> Value:

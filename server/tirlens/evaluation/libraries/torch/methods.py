@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from tirlens.evaluation import tensor_contents
-from tirlens.evaluation.tensor_functions import product
-from tirlens.evaluation.tensor_shapes import (
+from tirlens.evaluation.libraries.torch import element_values
+from tirlens.evaluation.libraries.torch.functions import product
+from tirlens.evaluation.libraries.torch.shapes import (
     Tensor,
     axes_of,
     flat,
@@ -38,7 +38,7 @@ def reduce(base: Tensor, name: str, positional: list[Value], named: dict[str, Va
     given = named.get("dim", named.get("axis", positional[0] if positional else None))
     dtype = External("torch.int64") if name in _INTEGER_RESULTS else base.dtype
     if given is None or name == "norm":
-        return tensor_contents.reduce_contents(base, name, Tensor((), dtype))
+        return element_values.reduce_contents(base, name, Tensor((), dtype))
     axes = axes_of(given, len(base.shape))
     if axes is None:
         return UNKNOWN
@@ -48,7 +48,7 @@ def reduce(base: Tensor, name: str, positional: list[Value], named: dict[str, Va
         for axis, size in enumerate(base.shape)
         if keep or axis not in axes
     )
-    made = tensor_contents.reduce_contents(base, name, Tensor(shape, dtype))
+    made = element_values.reduce_contents(base, name, Tensor(shape, dtype))
     return (made, Tensor(shape, External("torch.int64"))) if name in _WITH_INDICES else made
 
 
@@ -60,18 +60,18 @@ def _cast_to(base: Tensor, positional: list[Value], named: dict[str, Value]) -> 
     ]
     given = [item for item in positional if isinstance(item, Tensor)]
     dtype = dtypes[-1] if dtypes else given[0].dtype if given else named.get("dtype", base.dtype)
-    contents = base.contents if tensor_contents.is_integer(dtype) else None
+    contents = base.contents if element_values.is_integer(dtype) else None
     return Tensor(base.shape, dtype, contents)
 
 
 def _cumulative_sum(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
-    is_integer = tensor_contents.is_integer(base.dtype)
+    is_integer = element_values.is_integer(base.dtype)
     default = External("torch.int64") if is_integer else base.dtype
-    return tensor_contents.cumulative_sum(base, named.get("dtype", default))
+    return element_values.cumulative_sum(base, named.get("dtype", default))
 
 
 def _new_tensor(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
-    return tensor_contents.of_values(positional, {"dtype": base.dtype, **named})
+    return element_values.of_values(positional, {"dtype": base.dtype, **named})
 
 
 def _transpose(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
@@ -274,10 +274,10 @@ METHODS: dict[str, _Method] = {
     "to": _cast_to,
     "cumsum": _cumulative_sum,
     "diff": lambda base, positional, named: (
-        UNKNOWN if positional else tensor_contents.differences(base)
+        UNKNOWN if positional else element_values.differences(base)
     ),
-    "item": lambda base, positional, named: tensor_contents.item(base),
-    "tolist": lambda base, positional, named: tensor_contents.to_list(base),
+    "item": lambda base, positional, named: element_values.item(base),
+    "tolist": lambda base, positional, named: element_values.to_list(base),
     "new_tensor": _new_tensor,
     "type": _cast_to,
     "transpose": _transpose,

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
-from tirlens.evaluation.tensor_shapes import Contents, Tensor, scalar
+from tirlens.evaluation.libraries.torch.shapes import Contents, Tensor, scalar
 from tirlens.evaluation.values import UNKNOWN, External, Unknown, Value
 
 MAX_ELEMENTS = 4096

@@ -1,6 +1,6 @@
 """Methods and functions of torch whose result has the shape of their tensor.
 
-They are a list: a method that is not in it, nor in `tensor_methods.METHODS`, has a result that is
+They are a list: a method that is not in it, nor in `methods.METHODS`, has a result that is
 not known.
 """
 

@@ -1,0 +1,1 @@
+"""Tensors of torch: what their functions, methods and subscripts return."""
