@@ -250,6 +250,7 @@ def _with_assumptions(
         target=target_of_text(facts, loaded.compile_targets),
         caveats=(
             *facts.caveats,
+            *traced.caveats,
             *_arguments_left_out(loaded, request),
             *map(_assumption_of_loop, loops),
         ),

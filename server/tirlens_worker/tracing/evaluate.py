@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
-from ..facts import Built, ModelSizes, Span, no_entries
+from ..facts import Built, Caveat, ModelSizes, Span, no_entries
 from ..frameworks.locations.block_lines import NO_LINES, BlockLines
 from ..program import compilations, defined_values, execution, load, missing_packages
 from ..program.document import describe
@@ -37,6 +37,7 @@ class Traced:
     """An IR function and the call that yields it.
 
     `built`, `sizes` and `lines` are set for functions that statements build (`BuiltFunction`).
+    `caveats` are about the call.
     """
 
     function: Any
@@ -49,6 +50,7 @@ class Traced:
     built: Optional[Built] = None
     sizes: Mapping[str, int] = field(default_factory=no_entries)
     lines: BlockLines = NO_LINES
+    caveats: Tuple[Caveat, ...] = ()
 
 
 class _Found(NamedTuple):

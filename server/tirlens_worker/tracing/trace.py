@@ -6,14 +6,16 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
+from ..facts import Caveat
 from ..program import load, other_versions
 from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
-from . import assumed_calls
+from . import assumed_calls, unused_calls
 from .assumed_calls import Call
 from .built import BuiltTracer
 from .device_fit import does_something, fit
 from .evaluate import Evaluator, Traced
 from .failures import Failure, explain, required_problem
+from .unused_calls import EmptyKernelError
 
 # Limit of the search for arguments, which leaves time for other kernels of the file.  It is
 # processor time, so that the result does not depend on the load of the machine.
@@ -68,6 +70,7 @@ class Tracer:
         if traced or problems:
             return Outcome(tuple(traced), tuple(problems))
         failures: List[Failure] = []
+        empty_calls: List[Failure] = []
         empty: Optional[Outcome] = None
         for candidate in candidates:
             try:
@@ -81,9 +84,13 @@ class Tracer:
             # The default of an argument that the program replaces, such as 0 multiprocessors, or
             # the call of a check that expects no work.
             empty = empty or outcome
+            empty_calls.append(Failure(candidate, EmptyKernelError()))
         if request.allow_assumed and (request.local_to or not is_value):
+            unused = (*empty_calls, *failures)
             found = self._assume(request, failures)
-            return found if found.traced or empty is None else empty
+            if found.traced or empty is None:
+                return _with_caveats(found, tuple(unused_calls.caveats(unused, request.span)))
+            return empty
         return empty or self._failure_outcome(request, failures, ())
 
     def _trace_built(self, request: KernelRequest) -> Outcome:
@@ -181,3 +188,9 @@ class Tracer:
     ) -> Outcome:
         why = explain(self._loaded, request, failures, missing)
         return Outcome(problems=(why,)) if isinstance(why, Problem) else Outcome(needs=why)
+
+
+def _with_caveats(outcome: Outcome, caveats: Tuple[Caveat, ...]) -> Outcome:
+    """`outcome` with caveats of its functions."""
+    traced = tuple(replace(one, caveats=(*one.caveats, *caveats)) for one in outcome.traced)
+    return replace(outcome, traced=traced)
