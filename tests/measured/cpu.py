@@ -67,6 +67,12 @@ PARTS = (
 )
 
 
+HEADER = (
+    f"{'kernels':22} {'n':>4} {'median':>7} {'mean':>7} {'p90':>7} {'bias':>6} "
+    f"{'band':>5} {'tau':>5} {'apart':>5} {'best':>5} {'roofline':>9}"
+)
+
+
 def aside(workload: str, one_of: int) -> bool:
     """Whether a workload is kept aside, as `one_of` so many of its part are."""
     return crc32(f"aside {workload}".encode()) % one_of == 0
@@ -218,10 +224,7 @@ def show(device: Device, table: Path, each: bool) -> None:
                 f"{row.workload + ' | ' + row.schedule:50.50} {row.measured_s * 1e6:10.1f} "
                 f"{row.model_s * 1e6:10.1f} us {ratio:5.2f} {row.bound:7} {row.reason}"
             )
-    print(
-        f"{device.name}\n{'kernels':22} {'n':>4} {'median':>7} {'mean':>7} {'p90':>7} {'bias':>6} "
-        f"{'band':>5} {'tau':>5} {'apart':>5} {'best':>5} {'roofline':>9}"
-    )
+    print(f"{device.name}\n{HEADER}")
     for part in (
         *(TUNED_ON, SET_2, HELD_OUT, SET_2_SCORED),
         *(SET_3, SET_3_ASIDE, SET_4, SET_4_ASIDE),
