@@ -22,6 +22,7 @@ from tirlens_worker.tracing.listed_values import (
     flags_of,
     lengths_of,
 )
+from tirlens_worker.tracing.name_meanings import MEANINGS, Meaning, meaning_of
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,12 @@ class _Dtype:
 
     def __repr__(self) -> str:
         return self.name
+
+
+@pytest.mark.parametrize("meaning", MEANINGS, ids=lambda one: one.meaning)
+def test_a_meaning_is_that_of_its_examples(meaning: Meaning) -> None:
+    assert meaning.examples
+    assert [meaning_of(name) for name in meaning.examples] == [meaning] * len(meaning.examples)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from ..facts import ModelSizes
 from ..program import execution, fake_gpu
 from ..program.document import Definition, Document
 from ..protocol import CallCandidate, KernelRequest
-from . import asserted_values, assumed_values, listed_values
+from . import asserted_values, assumed_values, listed_values, name_meanings
 from .array_arguments import array_class, is_array, new_arrays
 from .consistent_values import Conditions, consistent_attempts
 from .parameters import (
@@ -190,9 +190,7 @@ def _assumed_arguments(
     return {
         name: text
         for name, text in values.items()
-        if name not in request.bindings
-        and name not in chosen
-        and (text,) != assumed_values.SM_COUNT
+        if name not in request.bindings and name not in chosen and (text,) != name_meanings.SM_COUNT
     }
 
 
@@ -200,7 +198,7 @@ def _with_device(values: Mapping[str, str]) -> Dict[str, str]:
     """`values` with the number of multiprocessors of the device where it is asked for."""
     count = str(fake_gpu.current().sm_count)
     return {
-        name: count if (text,) == assumed_values.SM_COUNT else text for name, text in values.items()
+        name: count if (text,) == name_meanings.SM_COUNT else text for name, text in values.items()
     }
 
 

@@ -19,9 +19,9 @@ from typing import (
     Mapping,
     Optional,
     Sequence,
-    Tuple,
 )
 
+from .name_meanings import DTYPES, meaning_of, usual_values
 from .names_in_company import Texts, in_company
 
 
@@ -44,102 +44,10 @@ class Parameter:
     length: int = 0
 
 
-#: Replaced by the number of multiprocessors of the device.
-SM_COUNT: Texts = ("sm_count",)
-_DTYPES: Texts = ('"float16"', '"bfloat16"', '"float32"', '"int32"', '"int64"')
 _IS_FLOAT8 = re.compile(r"(^|[^a-z]|mx)(fp8|float8|f8|e4m3)|a8w8|w8a8")
 # The m of a product of m vectors with a matrix, whose sizes are those of weights.
 _IS_VECTOR, _ONE_ROW = re.compile(r"gemv|mat_?vec"), ("1", "8")
 _IS_RESULT = re.compile(r"(^|_)(out|output|o|c|y|dst|result)(_|$)")
-# The first pattern that matches the whole name, in lower case, decides.
-_BY_NAME: Tuple[Tuple[str, Texts], ...] = (
-    (r".*(accum|acc)_?(d?type)", ('"float32"', '"float16"', '"int32"')),
-    (r"(.*_)?(storage|packed)_?d?type", ('"uint8"', '"int8"')),
-    (r"quant(ize)?_?d?type", ('"int4"', '"int8"', '"float8_e4m3fn"')),
-    (r".*(scale|sf)_?d?type", ('"float32"', '"float16"')),
-    (r".*(idx|index|indices|lens?|offsets?|lengths?|positions?|tables?)_?d?type", ('"int32"',)),
-    (r"(.*_)?d?type(_.*)?|.*dtype\w?", _DTYPES),
-    (r"(source_|src_)?format", ('"uint"', '"int"')),
-    (r"(num_|n_)?bits?", ("4", "8")),
-    (r"(num_|n_)?(threads?|thread_num|num_threads)(_num|_count|_per_block)?", ("128", "256")),
-    (r"(n_|num_)?warps?", ("4", "8")),
-    (r"(n_|num_)?(stages?|pipeline_stages?)", ("2", "1", "0", "3")),
-    (r"(block|blk|tile|bn|b)_?(size)?_?k\d?|bk", ("32", "64", "128")),
-    (r"(block|blk|tile)_?(size)?_?h|block_heads?", ("64", "32", "16")),
-    (r"(block|blk|tile)_?(size)?_?(m|n|q)\d?|b[mn]", ("128", "64", "32")),
-    (
-        r"(block|blk|tile|chunk|page)(_.*|size|s)?|.*_(block|blk|tile|chunk)(_size|size)?",
-        ("64", "128", "32"),
-    ),
-    (r"b[tvcq]", ("64", "32", "128")),
-    (r"(micro|warp)_.*", ("16", "32", "64")),
-    (
-        r"(heads?_?|n_?heads?_?|num_heads?_?|h_?)(kv|k)|(kv|k)_?(heads?|group|group_num|h)(_num)?|hkv|hg|(n|num)_(kv|key_value)_heads?",
-        ("8", "1", "32"),
-    ),
-    (r"(n_|num_)?groups?(_num)?|kv_group(_num)?|g", ("1", "8", "4")),
-    (r"group_?size", ("128", "32", "64", "1")),
-    (r"(n_|num_|total_)?(q_)?heads?(_num|_q)?|h|hq|hv|qh|nheads|q_heads?", ("32", "16", "128")),
-    (r"(.*_)?batch(_?size|es)?|(bs|b|z)(_?size)?|(n|num)_?batch(es)?", ("8", "1")),
-    # The boundaries of a batch of sequences of other lengths.
-    (
-        r"((n|num)_?)?(bs?|batch(_?size|es)?|seqs?|sequences?)(_num)?_?(plus_?(one|1)|p1)",
-        ("9", "2"),
-    ),
-    (r"(.*_)?(n|num)_?(s|seqs?|sequences?)", ("8", "1")),
-    (r"(pe|rope|d_?pe|tail|qk_rope)_?(dim|tail|head_dim)?|d_?tail|tail_dim", ("64", "32")),
-    (r"(kv_)?lora(_rank)?|kv_latent.*", ("512",)),
-    (
-        r"hidden(_?size|_dim)?|d_?model|n?_?embd?|d_?hidden|(d_)?expert|intermediate.*|d_?inner",
-        ("4096", "2048"),
-    ),
-    (
-        r".*dim(_?(qk|v|k|q|head|size))?|d|d[kvq]|d_?(head|state|qk|v|k|q)|.*head_?size|headdim|hd\d|v",
-        ("128", "64", "256"),
-    ),
-    (
-        r"(experts_per_tok(en)?|top_?k|k_?top|select(ed)?_?(blocks?|num)?|n_?topk|num_topk)",
-        ("8", "64", "2048"),
-    ),
-    (r"(num_|n_)?(routed_|shared_|local_)?experts?(_num)?|e", ("8", "64")),
-    (r"(num_|n_)?splits?(_?k|_num|_kv)?|k_?splits?|split_?k(_factor)?", ("4", "1", "8")),
-    (r"(window|local|sliding)(_size|_window)?", ("None", "1024")),
-    (r"(stride|st|pad(ding)?|dilation)(_?[dhw])?", ("1",)),
-    # Streams of hyper-connections: DeepSeek's mHC has four.
-    (r"(n_?)?hc(_mult)?|n_?(expand|streams?)", ("4",)),
-    (r"pool(ing)?_?(k(ernel)?|s(ize|tride)?|kernel_?size|window)", ("2", "3")),
-    (r"(kernel|filter)(_?size|_?[dhw])?|k[dhw]", ("3",)),
-    (
-        r"(is_?|use_?|with_?|has_?|enable_?|do_|no_|return_?|need_?|should_?|store_|save_).*|.*(causal|mask(ed)?|verbose)",
-        ("False", "True"),
-    ),
-    (r"trans(pose)?_?.*", ("False", "True")),
-    (r"(.*_)?eps(ilon)?", ("1e-06",)),
-    # Not 1: a product with it would not be there.
-    (r"(.*_)?(alpha|beta|gamma|lr|dropout|rate|momentum)", ("0.5",)),
-    (r"(.*_)?scal(e|ing)(_factor|_value)?|sm_?scale", ("0.125", "None")),
-    (r"out_?idx", ("[-1]",)),
-    (r"target", ('"cuda"',)),
-    (r"((num|n|max|total)_?)?sms?(_?(count|num))?|num_ctas?(_.*)?", SM_COUNT),
-    (r"(n|num)_?(iters?|iterations?|steps?|repeats?|rep|layers?|rounds?)", ("1", "10")),
-    (r".*_(iters?|iterations?|repeats?|rounds?)", ("10", "1")),
-    (r"swizzle.*|panel.*", ("8", "10")),
-    (
-        r"(total|packed|cu|u)_?(q|kv|k|s|t|len.*|seq.*|kv?_?len.*|q_?len.*)",
-        ("8192", "4096"),
-    ),
-    (
-        r"(max_?)?(.*seq_?len.*|.*seq_?(length|s)?(_?(q|kv|k))?|.*_len(gth)?(_.*)?|len(gth)?|s|t|l|sq|skv|s_q|s_kv|n_?ctx|.*ctx|.*tokens?)",
-        ("4096", "1024", "8192"),
-    ),
-    (
-        r"[mnk](_dim|_total|dim|_size|size)?|.*size|.*(rows?|cols?|width|height|channels?|features?|elements?|count|total|numel|length)",
-        ("4096", "1024", "8192"),
-    ),
-    (r"[cfhwxyp]", ("128", "64", "16")),
-    (r"(num|n|max|total)_.*", ("64", "8", "1024")),
-)
-_PATTERNS = tuple((re.compile(pattern), values) for pattern, values in _BY_NAME)
 _BY_TYPE: Mapping[str, Texts] = {
     "bool": ("False", "True"),
     "int": ("128", "1", "4096"),
@@ -183,25 +91,21 @@ def by_name(
     if hint in ("Dict", "Mapping", "dict"):
         return ("{}",)
     if hint == "flag":
-        named = any(pattern.fullmatch(name.lower()) for pattern, _ in _PATTERNS)
-        hint = "" if named else "bool"
+        hint = "bool" if meaning_of(name) is None else ""
     if hint in ("bool", "float"):
-        matching = next((v for p, v in _PATTERNS if p.fullmatch(name.lower())), ())
-        typed = {"bool": ("False", "True"), "float": matching + ("1.0",)}[hint]
+        typed = {"bool": ("False", "True"), "float": usual_values(name) + ("1.0",)}[hint]
         return tuple(dict.fromkeys(typed))
-    for pattern, values in _PATTERNS:
-        if pattern.fullmatch(name.lower()):
-            values = _dtypes(name, context) if values == _DTYPES else values
-            return tuple(text for text in values if _is_of(text, str(hint))) or _of_type(str(hint))
-    return _of_type(str(hint))
+    values = usual_values(name)
+    values = _dtypes(name, context) if values == DTYPES else values
+    return tuple(text for text in values if _is_of(text, str(hint))) or _of_type(str(hint))
 
 
 def _dtypes(name: str, context: str) -> Texts:
     """The dtypes of an operand: 8-bit ones in a kernel with a name such as ``gemm_fp8``."""
     if not _IS_FLOAT8.search(context.lower()):
-        return _DTYPES
+        return DTYPES
     first = '"bfloat16"' if _IS_RESULT.search(name.lower()) else '"float8_e4m3fn"'
-    return (first, *_DTYPES)
+    return (first, *DTYPES)
 
 
 def _of_type(hint: str) -> Texts:
@@ -225,7 +129,7 @@ def size(
     named = in_company(name, others)
     if name.lower() == "m" and _IS_VECTOR.search(context.lower()):
         named = _ONE_ROW
-    named = named or next((v for pattern, v in _PATTERNS if pattern.fullmatch(name.lower())), ())
+    named = named or usual_values(name)
     if "False" in named:
         return 1
     return next((int(text) for text in hints.get(name, ()) + named if _is_size(text)), None)
@@ -337,8 +241,7 @@ def _only_size(table: Mapping[str, Texts]) -> Optional[str]:
 
 def _is_named(name: str) -> bool:
     """Whether numbers are assumed for the name."""
-    found = next((values for pattern, values in _PATTERNS if pattern.fullmatch(name.lower())), ())
-    return any(text.isdigit() for text in found)
+    return any(text.isdigit() for text in usual_values(name))
 
 
 def _is_of_head(name: str) -> bool:
