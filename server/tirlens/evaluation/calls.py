@@ -13,6 +13,7 @@ from typing import Any
 from tirlens.evaluation import (
     data_files,
     devices,
+    names_by_text,
     unknown_sizes,
     unknown_views,
 )
@@ -58,6 +59,8 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
         return machine.module_value(base, name)
     if isinstance(base, External):
         return names.attribute_of(base, name)
+    if isinstance(base, (Class, Function)) and name in ("__name__", "__qualname__"):
+        return base.node.name if isinstance(base, Class) else base.name
     if name == "__dict__" and isinstance(base, (Class, Instance)):
         return base.names if isinstance(base, Class) else base.attributes
     if isinstance(base, Instance):
@@ -66,8 +69,6 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
         lineage = base.instance.of.lineage() if isinstance(base.instance, Instance) else []
         after = lineage[lineage.index(base.of) + 1 :] if base.of in lineage else []
         return class_attribute(machine, after, name, base.instance)
-    if isinstance(base, Class) and name in ("__name__", "__qualname__"):
-        return base.node.name
     if isinstance(base, Class):
         return class_attribute(machine, base.lineage(), name, base)
     if isinstance(base, Options):
@@ -166,6 +167,9 @@ def call(machine: Machine, function: Value, given: Any, named: dict[str, Value])
     if isinstance(function, External) and devices.asks_for_gpu(function.path):
         return devices.answer(function.path, machine.gpu())
     if isinstance(function, External):
+        found = names_by_text.call(machine, function.path, positional, named)
+        if found is not None:
+            return found
         folder = "" if machine.site is None else machine.site.path.rpartition("/")[0]
         read = data_files.call(machine.data_files, function.path, positional, folder)
         if read is not None:

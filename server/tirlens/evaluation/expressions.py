@@ -30,6 +30,7 @@ from tirlens.evaluation.values import (
     Frame,
     Function,
     Instance,
+    ModuleScope,
     Super,
     Unknown,
     Value,
@@ -218,6 +219,8 @@ def _subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Value:
         return UNKNOWN
     if isinstance(base, UnknownShape) and type(key) is int:
         return base.of.dimension(key)
+    if isinstance(base, ModuleScope) and isinstance(key, str):
+        return machine.module_value(base, key)
     if isinstance(base, Class) and base.is_enum:
         return machine.attribute(base, str(key))
     if isinstance(base, Class):

@@ -31,6 +31,7 @@ MAX_CALL_DEPTH = 40
 MAX_DEPTH = 400
 _MAX_NAMESAKES, _MAX_NEIGHBOURS = 4, 8
 _MAX_STATEMENTS_OF_A_NAME = 16
+_HOOK = "__getattr__"
 # An import, or the value of a name in a lambda.
 _STEPS_FOR_TEXT, _WORK_FOR_TEXT = 100, 10_000
 
@@ -245,7 +246,20 @@ class Machine:
             inner = self._modules.scope(candidate.lstrip("/"))
             if inner is not None:
                 return inner
-        return UNKNOWN
+        return self._value_by_hook(scope, name)
+
+    def _value_by_hook(self, scope: ModuleScope, name: str) -> Value:
+        """What the function ``__getattr__`` of a module gives for a name that it does not bind."""
+        key = f"{_HOOK} {name}"
+        if _HOOK not in scope.bindings or name == _HOOK or key in scope.pending:
+            return UNKNOWN
+        scope.pending.add(key)
+        try:
+            return self.call(self.module_value(scope, _HOOK), [name], {})
+        except ENDS:
+            return UNKNOWN
+        finally:
+            scope.pending.discard(key)
 
     def import_module(self, scope: ModuleScope, name: str, level: int = 0) -> Value:
         """The module that `scope` imports as `name`: of the repository, or a library's name."""

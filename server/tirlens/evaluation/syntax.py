@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from tirlens.syntax_trees import DEFINITIONS, bound_names, walk
 
 Conditions: TypeAlias = "tuple[tuple[ast.expr, bool], ...]"
 """Expressions, and whether each must be true or false."""
+_DOTTED_NAME, _NAME, _MAX_NAME = re.compile(r"\.*\w+([.:]\w+)*"), re.compile(r"\w+"), 100
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,16 @@ class Syntax:
 
     @cached_property
     def words(self) -> list[frozenset[str]]:
-        """The names, attributes and imported names in each top-level statement."""
-        return [frozenset(words_of(statement)) for statement in self.tree.body]
+        """The names, attributes and imported names in each top-level statement, also in texts."""
+        return [
+            frozenset((*words_of(statement), *text_words))
+            for statement, text_words in zip(self.tree.body, self.text_words, strict=True)
+        ]
+
+    @cached_property
+    def text_words(self) -> list[frozenset[str]]:
+        """The names in the texts of each top-level statement: those by which it may look one up."""
+        return [frozenset(_words_of_texts(statement)) for statement in self.tree.body]
 
     @cached_property
     def imported_names(self) -> list[dict[str, set[str]]]:
@@ -48,7 +58,7 @@ class Syntax:
         """The top-level statements that bind or change each name; ``*`` for what imports all."""
         found: dict[str, list[ast.stmt]] = {}
         for statement, _ in _statements(self.tree.body):
-            for name in {*bound_names([statement]), *_changed_names(statement)}:
+            for name in {*bound_names([statement]), *changed_names(statement)}:
                 found.setdefault(name, []).append(statement)
             if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
                 found.setdefault("*", []).append(statement)
@@ -105,6 +115,14 @@ def words_of(statement: ast.AST) -> Iterator[str]:
             yield node.name.rpartition(".")[2]
 
 
+def _words_of_texts(statement: ast.stmt) -> Iterator[str]:
+    """``package``, ``kernel`` and ``f`` for ``"package.kernel:f"``."""
+    for node in walk(statement):
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and len(text) <= _MAX_NAME and _DOTTED_NAME.fullmatch(text):
+            yield from _NAME.findall(text)
+
+
 def _statements(
     body: list[ast.stmt], conditions: Conditions = ()
 ) -> Iterator[tuple[ast.stmt, Conditions]]:
@@ -129,7 +147,7 @@ def _is_main_guard(statement: ast.If) -> bool:
     )
 
 
-def _changed_names(statement: ast.stmt) -> Iterator[str]:
+def changed_names(statement: ast.stmt) -> Iterator[str]:
     """``a`` for ``a.append(1)``, ``a["key"] = 1``, ``a += [1]`` and ``register(a)``."""
     target: ast.expr | None = None
     if isinstance(statement, ast.For) and not isinstance(statement.iter, ast.Call):

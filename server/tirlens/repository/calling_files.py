@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from tirlens.evaluation.modules import Modules
 from tirlens.evaluation.search_result import Target
+from tirlens.evaluation.syntax import changed_names
 from tirlens.evaluation.values import KINDS, ModuleScope
+from tirlens.repository.registries import tables_of
 from tirlens.repository.word_index import WordIndex
 from tirlens.syntax_trees import DEFINITIONS
 
@@ -18,12 +21,40 @@ _MAX_FILES, _FILES_OF_ANOTHER = 60, 5
 _MAX_DIRECT = 4
 
 
+@dataclass(frozen=True)
+class CallingFiles:
+    """The files whose execution may lead to a call, the first to execute first.
+
+    Attributes
+    ----------
+    names
+        For each file its names on the way to the call, with their distances to the target: 0 for
+        its own name, 1 for what depends on it.
+    registered
+        The names, each with its file, whose statements register a function on the way in a table.
+    """
+
+    names: dict[str, dict[str, int]]
+    registered: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class _Users:
+    """The names of a module that depend on a name of the same or another module.
+
+    `tables` are those in which its statements register what depends on it, each with its file,
+    `registered` what they register.
+    """
+
+    names: set[str] = field(default_factory=set[str])
+    tables: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    registered: set[str] = field(default_factory=set[str])
+
+
 def calling_files(
     index: WordIndex, modules: Modules, targets: Sequence[Target], end: float
-) -> dict[str, dict[str, int]]:
-    """The files whose execution may lead to a call, with their names on the way to it.
-
-    The names have their distances to the target: 0 for its own name, 1 for what depends on it.
+) -> CallingFiles:
+    """The files whose execution may lead to a call.
 
     A file that uses a name of another imports the module that it is from, or its package. What is
     found before the work is `end` has to do.
@@ -35,6 +66,7 @@ def calling_files(
     seen: set[tuple[str, str]] = set()
     files: dict[str, int] = {}
     names: dict[str, dict[str, int]] = {}
+    registered: dict[tuple[str, str], None] = {}
     for depth in range(_MAX_DEPTH):
         following: set[tuple[str, str]] = set()
         for name, origin in sorted(pending - seen):
@@ -43,11 +75,13 @@ def calling_files(
                 if modules.work > end:
                     break
                 scope = modules.scope(path)
-                users = None if scope is None else _users(scope, name)
+                users = None if scope is None else _users(modules, scope, name)
                 if users is not None:
                     files.setdefault(path, depth)
                     names.setdefault(path, {}).setdefault(name, depth)
-                    following |= {(user, path) for user in users if not user.startswith("__")}
+                    following |= {(user, path) for user in users.names if user[:2] != "__"}
+                    following |= users.tables
+                    registered |= {(path, user): None for user in sorted(users.registered)}
         if len(files) >= most:
             # What is on longer ways gives fewer arguments.
             break
@@ -56,7 +90,7 @@ def calling_files(
     # Files on long ways may take all the time: some that call the target themselves come first.
     direct = [path for path in ordered if files[path] == 0 and path != target.path][:_MAX_DIRECT]
     ordered = [*direct, *(path for path in ordered if path not in direct)]
-    return {path: names[path] for path in ordered[:most]}
+    return CallingFiles({path: names[path] for path in ordered[:most]}, tuple(registered))
 
 
 def _files_with(index: WordIndex, name: str, origin: str, target: Target) -> list[str]:
@@ -68,24 +102,33 @@ def _files_with(index: WordIndex, name: str, origin: str, target: Target) -> lis
     return found[:_MAX_FILES_OF_A_NAME]
 
 
-def _users(scope: ModuleScope, name: str) -> set[str] | None:
-    """The names of a module that depend on `name`, also where it is imported; None if none do."""
-    users: set[str] = set()
+def _users(modules: Modules, scope: ModuleScope, name: str) -> _Users | None:
+    """What depends on `name` in a module, also where it is imported; None if nothing does."""
+    found = _Users()
     is_used = False
     syntax = scope.syntax
-    for statement, words, imported in zip(
-        syntax.tree.body, syntax.words, syntax.imported_names, strict=True
+    for statement, words, in_texts, imported in zip(
+        syntax.tree.body, syntax.words, syntax.text_words, syntax.imported_names, strict=True
     ):
         if name not in words:
             continue
         is_used = True
-        users |= imported.get(name, set())
+        found.names.update(imported.get(name, ()))
+        if name in in_texts and scope.is_package:
+            # The package imports it when it is asked for.
+            found.names.add(name)
+        changed = set(changed_names(statement))
         if isinstance(statement, DEFINITIONS):
+            changed = {statement.name}
             if statement.name != name and not statement.name.startswith("test"):
-                users.add(statement.name)
+                found.names.add(statement.name)
         elif isinstance(statement, ast.Assign):
-            users |= {item.id for item in statement.targets if isinstance(item, ast.Name)}
-    return users if is_used else None
+            found.names.update(item.id for item in statement.targets if isinstance(item, ast.Name))
+        tables = tables_of(modules, scope, statement)
+        if tables:
+            found.tables.update(tables)
+            found.registered.update(changed)
+    return found if is_used else None
 
 
 def _order(path: str, target: Target) -> tuple[int, int, str]:

@@ -7,10 +7,13 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from tirlens.collector import collecting_cycles
+from tirlens.evaluation.control_flow import LimitError
 from tirlens.evaluation.definitions import definitions_of
 from tirlens.evaluation.devices import Gpu, gpus_for
 from tirlens.evaluation.evaluator import Evaluator
@@ -105,7 +108,8 @@ def _calls(
     found: dict[Target, list[tuple[str, GoalCall]]] = {target: [] for target in targets}
     limit = min(_LIMIT + _LIMIT_OF_ANOTHER * (len(targets) - 1), _MAX_LIMIT, most)
     end = modules.work + limit
-    for path, names in calling_files(index, modules, targets, end - limit / 2).items():
+    files = calling_files(index, modules, targets, end - limit / 2)
+    for path, names in files.names.items():
         left = end - modules.work
         if left <= 0:
             return found, False
@@ -113,7 +117,8 @@ def _calls(
         if scope is None:
             continue
         kind = kind_of(path)
-        for call in _calls_of_root(modules, scope, targets, names, min(left, limit / 4)):
+        root = _Root(scope, names, files.registered)
+        for call in _calls_of_root(modules, root, targets, min(left, limit / 4)):
             target = Target(call.goal.path, call.goal.name)
             found[target].append((_kind(kind, call.root), call))
     return found, True
@@ -129,12 +134,19 @@ def _kind(of_path: str, root: str) -> str:
     return "test" if root == "test" else of_path
 
 
+class _Root(NamedTuple):
+    """A module that is executed, with its names on the way to the goals.
+
+    `registered` are what modules register in tables when they are imported (`CallingFiles`).
+    """
+
+    scope: ModuleScope
+    names: Mapping[str, int]
+    registered: tuple[tuple[str, str], ...]
+
+
 def _calls_of_root(
-    modules: Modules,
-    scope: ModuleScope,
-    targets: Sequence[Target],
-    names: Mapping[str, int],
-    limit: float,
+    modules: Modules, root: _Root, targets: Sequence[Target], limit: float
 ) -> list[GoalCall]:
     """The calls that the programs of a module lead to."""
     goals: dict[ast.AST, Goal] = {
@@ -143,7 +155,12 @@ def _calls_of_root(
         for node in _definitions(modules, target)
     }
     evaluator = Evaluator(modules, goals, limit)
-    run_programs(evaluator, scope, names)
+    for path, name in root.registered:
+        scope = modules.scope(path)
+        if scope is not None:
+            with contextlib.suppress(LimitError):
+                evaluator.module_value(scope, name)
+    run_programs(evaluator, root.scope, root.names)
     return evaluator.calls
 
 

@@ -56,6 +56,7 @@ def _isinstance(positional: list[Value], named: dict[str, Value]) -> Value:
 
 
 def _getattr(positional: list[Value], named: dict[str, Value]) -> Value:
+    """An attribute of a library's name or of options (others: `names_by_text`)."""
     owner, name = positional[:2]
     if isinstance(name, External) and name.is_dtype:
         # tilelang's dtypes are texts.
@@ -64,11 +65,7 @@ def _getattr(positional: list[Value], named: dict[str, Value]) -> Value:
         return UNKNOWN
     if isinstance(owner, Options) and name in owner.values:
         return owner.values[name]
-    if isinstance(owner, Instance) and name in owner.attributes:
-        return owner.attributes[name]
-    if isinstance(owner, External):
-        return attribute_of(owner, name)
-    return positional[2] if len(positional) > 2 and isinstance(owner, Instance) else UNKNOWN
+    return attribute_of(owner, name) if isinstance(owner, External) else UNKNOWN
 
 
 def _setattr(positional: list[Value], named: dict[str, Value]) -> Value:
@@ -115,13 +112,6 @@ def _type(positional: list[Value], named: dict[str, Value]) -> Value:
     return value.of if isinstance(value, Instance) else UNKNOWN
 
 
-def _has_attribute(positional: list[Value], named: dict[str, Value]) -> Value:
-    owner, name = positional[:2]
-    if isinstance(owner, Instance):
-        return name in owner.attributes or any(name in item.names for item in owner.of.lineage())
-    return UNKNOWN
-
-
 def _any(positional: list[Value], named: dict[str, Value]) -> Value:
     items = items_of(positional[0])
     found = [None] if items is None else [truth(item) for item in items]
@@ -159,7 +149,6 @@ FUNCTIONS: dict[str, LibraryFunction] = {
     "builtins.getattr": _getattr,
     "builtins.setattr": _setattr,
     "builtins.object.__setattr__": _setattr,
-    "builtins.hasattr": _has_attribute,
     "builtins.vars": attributes_of,
     "builtins.type": _type,
     "builtins.any": _any,
