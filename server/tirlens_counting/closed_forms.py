@@ -213,8 +213,8 @@ def _value_counts(steps: Sequence[tuple[int, int]], budget: list[int]) -> list[i
     for step, length in steps if budget[0] >= 0 else ():
         longer = [0] * (len(numbers) + step * (length - 1))
         for multiple in range(length):
-            for place, number in enumerate(numbers, step * multiple):
-                longer[place] += number
+            for position, number in enumerate(numbers, step * multiple):
+                longer[position] += number
         numbers = longer
     return numbers
 

@@ -90,8 +90,8 @@ class DigitBasis:
             if length % ladder[-1]:
                 return False
             self._lows[name], self._ladders[name] = low, ladder
-            for place, unit in enumerate(ladder):
-                end = ladder[place + 1] if place + 1 < len(ladder) else length
+            for position, unit in enumerate(ladder):
+                end = ladder[position + 1] if position + 1 < len(ladder) else length
                 self.ranges[name, unit] = (0, end // unit - 1)
         return True
 

@@ -169,10 +169,10 @@ def _factors(
 ) -> list[Mask] | None:
     """Masks over the cells, to be multiplied: one a dimension, or one of tied dimensions."""
     masks: list[Mask] = []
-    for place, axis in enumerate(axes):
+    for position, axis in enumerate(axes):
         if axis in item.sides:
             mask = _cells_of(item.sides[axis], cuts[axis])
-            masks.append(np.expand_dims(mask, [p for p in range(len(axes)) if p != place]))
+            masks.append(np.expand_dims(mask, [p for p in range(len(axes)) if p != position]))
     for tied in item.dependent:
         inner = tied.mask()
         if inner is None:
@@ -184,7 +184,7 @@ def _factors(
         ]
         padded[np.ix_(*lines)] = inner
         places = [axes.index(axis) for axis in tied.axes]
-        others = [place for place in range(len(axes)) if place not in places]
+        others = [position for position in range(len(axes)) if position not in places]
         masks.append(np.expand_dims(np.transpose(padded, np.argsort(places)), others))
     return masks
 

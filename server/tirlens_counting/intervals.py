@@ -82,11 +82,11 @@ def _upper_choices(expr: Expr, sign: int) -> list[Expr]:
     if op not in ("+", "-"):
         return []
     terms = operands(expr)
-    for place, term in enumerate(terms):
-        is_subtracted = op == "-" and place > 0
+    for position, term in enumerate(terms):
+        is_subtracted = op == "-" and position > 0
         found = _upper_choices(term, -sign if is_subtracted else sign)
         if found:
-            return [(op, *terms[:place], choice, *terms[place + 1 :]) for choice in found]
+            return [(op, *terms[:position], choice, *terms[position + 1 :]) for choice in found]
     return []
 
 

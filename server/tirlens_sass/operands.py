@@ -45,14 +45,14 @@ def split(text: str) -> tuple[Operand, ...]:
     """The operands in the text after an opcode."""
     parts: list[str] = []
     depth = start = 0
-    for place, character in enumerate(text):
+    for position, character in enumerate(text):
         if character in "[(":
             depth += 1
         elif character in "])":
             depth -= 1
         elif character == "," and depth == 0:
-            parts.append(text[start:place])
-            start = place + 1
+            parts.append(text[start:position])
+            start = position + 1
     parts.append(text[start:])
     return tuple(parse(part.strip()) for part in parts if part.strip())
 

@@ -90,15 +90,15 @@ def use(
         reads.append(Registers(*guard))
     writes: list[Registers] = []
     matrix = matrix_registers.counts(name, modifiers, operands)
-    for place, operand in enumerate(operands):
-        is_result = place < results and operand.kind not in ("memory", "constant")
+    for position, operand in enumerate(operands):
+        is_result = position < results and operand.kind not in ("memory", "constant")
         for number, register in enumerate(operand.registers):
-            if matrix is not None and operand.kind == "register" and place < len(matrix):
-                count = matrix[place]
+            if matrix is not None and operand.kind == "register" and position < len(matrix):
+                count = matrix[position]
             elif operand.kind in ("memory", "constant"):
-                count = _address_count(name, modifiers, operand, place, number)
+                count = _address_count(name, modifiers, operand, position, number)
             else:
-                count = _count(name, modifiers, operands, place, register, is_result)
+                count = _count(name, modifiers, operands, position, register, is_result)
             (writes if is_result else reads).append(
                 Registers(register.file, register.number, count)
             )

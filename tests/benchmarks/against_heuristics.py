@@ -79,10 +79,10 @@ class _Library:
         m, n, k = map(int, problem.removeprefix("mm ").split("x"))
         asked = self._interface.makeNvMatmulHeuristicsProblem(m, n, k, self._layout)
         order: dict[Tile, int] = {}
-        for place, one in enumerate(self._interface.get(asked, MOST, PRECISION)):
+        for position, one in enumerate(self._interface.get(asked, MOST, PRECISION)):
             kernel = one["kernel"]
             if kernel.split_k == 1:
-                order.setdefault(_tile(kernel), place)
+                order.setdefault(_tile(kernel), position)
         named = [(order[tile], row) for row in rows if (tile := _measured_tile(row)) in order]
         if not named:
             return None, 0

@@ -399,10 +399,10 @@ def test_a_hostile_report_is_an_error(content: bytes, message: str, tmp_path: Pa
 def test_a_truncated_or_changed_report_ends_in_records_or_an_error(tmp_path: Path) -> None:
     content = (SAMPLES / "ncu_report.ncu-rep").read_bytes()
     path = tmp_path / "changed.ncu-rep"
-    for place in range(4, len(content), 13):
+    for position in range(4, len(content), 13):
         for changed in (
-            content[:place],
-            content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :],
+            content[:position],
+            content[:position] + bytes([content[position] ^ 0xFF]) + content[position + 1 :],
         ):
             path.write_bytes(changed)
             trace = open_trace(path)

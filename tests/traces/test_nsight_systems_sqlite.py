@@ -304,8 +304,10 @@ def test_a_truncated_database_is_an_error(tmp_path: Path) -> None:
 def test_bytes_that_are_changed_end_in_records_or_an_error(tmp_path: Path) -> None:
     path = tmp_path / "changed.sqlite"
     content = (SAMPLES / "nsys_export_2023.4.sqlite").read_bytes()
-    for place in range(100, len(content), 97):
-        path.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
+    for position in range(100, len(content), 97):
+        path.write_bytes(
+            content[:position] + bytes([content[position] ^ 0xFF]) + content[position + 1 :]
+        )
         trace = open_trace(path)
         reader = find_reader(trace)
         try:

@@ -41,8 +41,8 @@ def is_independent(loop: Loop) -> bool:
     return bool(touched) and all(
         all(access.mode == "read" for access in accesses)
         or any(
-            _are_distinct([_index(access, place) for access in accesses], loop.var, reach)
-            for place in range(len(accesses[0].indices))
+            _are_distinct([_index(access, position) for access in accesses], loop.var, reach)
+            for position in range(len(accesses[0].indices))
         )
         for accesses in touched.values()
     )

@@ -257,10 +257,10 @@ def _parallel_orders(facts: KernelFacts, names: set[str]) -> Iterator[LaneOrder]
         fragments = _fragments(facts, equal)
         if fragments is None:
             continue
-        for place in range(len(extents) - 1):
-            if extents[place] == 1:
+        for position in range(len(extents) - 1):
+            if extents[position] == 1:
                 continue
-            order = (*(axis for axis in range(len(extents)) if axis != place), place)
+            order = (*(axis for axis in range(len(extents)) if axis != position), position)
             changed = _with_nests_reordered(facts, equal, order)
             for buffer in fragments:
                 changed = rewrite.with_order(changed, buffer, order)

@@ -91,7 +91,7 @@ def with_parts(facts: KernelFacts, loop: Loop, parts: int) -> KernelFacts | None
     changed = rewrite.change(facts, edit)
     around = Loop("grid", _PART, 0, parts, _without_unit_axes(changed.body), tag=_AXES[axis])
     grid = (*facts.launch.grid, 1, 1, 1)[:3]
-    extents = tuple(parts if place == axis else extent for place, extent in enumerate(grid))
+    extents = tuple(parts if position == axis else extent for position, extent in enumerate(grid))
     return replace(changed, body=(around,), launch=replace(facts.launch, grid=extents))
 
 
@@ -134,7 +134,7 @@ def with_smaller_blocks(facts: KernelFacts, parts: int, warp_size: int) -> Kerne
     changed = rewrite.change(facts, edit)
     around = Loop("grid", _PART, 0, parts, _without_unit_axes(changed.body), tag=_AXES[axis])
     grid = (*facts.launch.grid, 1, 1, 1)[:3]
-    extents = tuple(parts if place == axis else extent for place, extent in enumerate(grid))
+    extents = tuple(parts if position == axis else extent for position, extent in enumerate(grid))
     launch = replace(facts.launch, grid=extents, threads=(size, *facts.launch.threads[1:]))
     return replace(changed, body=(around,), launch=launch)
 

@@ -97,10 +97,10 @@ class _Resizing:
 
     def facts(self) -> KernelFacts:
         for number, statement in enumerate(self.statements):
-            for place, access in enumerate(statement.accesses):
+            for position, access in enumerate(statement.accesses):
                 for dimension, index in enumerate(access.indices):
                     if self.outer.var in free_variables(index):
-                        self._add_tile(_Box(number, place, dimension), access, index)
+                        self._add_tile(_Box(number, position, dimension), access, index)
         if not (self.loops or self.boxes):
             raise _RigidError
         self._propagate()
@@ -132,8 +132,8 @@ class _Resizing:
         while known < (found := len(self.loops) + len(self.dimensions) + len(self.boxes)):
             known = found
             for number, statement in enumerate(self.statements):
-                for place, access in enumerate(statement.accesses):
-                    self._propagate_access(number, place, access)
+                for position, access in enumerate(statement.accesses):
+                    self._propagate_access(number, position, access)
                 self._propagate_statement(number, statement)
 
     def _propagate_access(self, number: int, place: int, access: Access) -> None:
@@ -174,7 +174,7 @@ class _Resizing:
             raise _RigidError
 
     def _change(self) -> KernelFacts:
-        numbers = {id(statement): place for place, statement in enumerate(self.statements)}
+        numbers = {id(statement): position for position, statement in enumerate(self.statements)}
 
         def edit(node: Node) -> Node:
             number = numbers.get(id(node))
@@ -190,8 +190,8 @@ class _Resizing:
             replace(
                 buffer,
                 shape=tuple(
-                    self._size(extent) if (buffer.id, place) in self.dimensions else extent
-                    for place, extent in enumerate(buffer.shape)
+                    self._size(extent) if (buffer.id, position) in self.dimensions else extent
+                    for position, extent in enumerate(buffer.shape)
                 ),
             )
             for buffer in self.source.buffers
@@ -218,9 +218,9 @@ class _Resizing:
     def _statement(self, number: int, statement: Statement) -> Statement:
         accesses: list[Access] = []
         is_scaled = False
-        for place, access in enumerate(statement.accesses):
+        for position, access in enumerate(statement.accesses):
             extents = tuple(
-                self._size(extent) if _Box(number, place, dimension) in self.boxes else extent
+                self._size(extent) if _Box(number, position, dimension) in self.boxes else extent
                 for dimension, extent in enumerate(access.extents)
             )
             is_scaled = is_scaled or extents != access.extents
@@ -312,16 +312,16 @@ def _axes_of_product(number: int, statement: Gemm) -> Sequence[Sequence[_Box]]:
     rows: list[_Box] = []
     columns: list[_Box] = []
     depth: list[_Box] = []
-    for place, access in enumerate(statement.accesses):
+    for position, access in enumerate(statement.accesses):
         last = len(access.extents) - 1
         if last < 1:
             raise _RigidError
-        pair = (_Box(number, place, last - 1), _Box(number, place, last))
-        if place == 0:
+        pair = (_Box(number, position, last - 1), _Box(number, position, last))
+        if position == 0:
             across, along = pair[::-1] if first else pair
             rows.append(across)
             depth.append(along)
-        elif place == 1:
+        elif position == 1:
             across, along = pair[::-1] if second else pair
             depth.append(across)
             columns.append(along)

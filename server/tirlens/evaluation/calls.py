@@ -205,9 +205,11 @@ def _call_arguments(machine: Machine, positional: list[Value], named: dict[str, 
     them, as by ``AutoTuner.from_kernel(build, configs)``.
     """
     values = [*positional, *named.values()]
-    for place, value in enumerate(values):
+    for position, value in enumerate(values):
         if isinstance(value, (Function, Partial)) and machine.call_depth < MAX_CALL_DEPTH:
-            tensors_after = [item for item in positional[place + 1 :] if isinstance(item, Tensor)]
+            tensors_after = [
+                item for item in positional[position + 1 :] if isinstance(item, Tensor)
+            ]
             chosen = _first_configuration(value, values)
             machine.run(
                 lambda value=value, given=tensors_after, chosen=chosen: machine.call(

@@ -90,7 +90,7 @@ class UnknownArgument(Unknown):
         while array is not None:
             array.rank, rank = rank, rank - len(array.first)
             array = array.of
-        return [self.dimension(place) for place in range(self.rank or 0)]
+        return [self.dimension(position) for position in range(self.rank or 0)]
 
     def with_first(self) -> UnknownArgument:
         """The array with a dimension of one element before the others: ``unsqueeze(0)``."""

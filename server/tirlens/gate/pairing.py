@@ -110,10 +110,10 @@ def pairs(
     """The reports of one kernel before and now: of the same work first, the rest in their order."""
     partners = dict(_matches(old, new))
     left = [kernel for kernel in old if all(kernel is not item for item in partners.values())]
-    for place, kernel in enumerate(new):
-        if place not in partners and left:
-            partners[place] = left.pop(0)
-        yield partners.get(place), kernel
+    for position, kernel in enumerate(new):
+        if position not in partners and left:
+            partners[position] = left.pop(0)
+        yield partners.get(position), kernel
     yield from ((kernel, None) for kernel in left)
 
 
@@ -121,8 +121,8 @@ def _matches(
     old: Iterable[KernelReport], new: Sequence[KernelReport]
 ) -> Iterator[tuple[int, KernelReport]]:
     left = list(old)
-    for place, kernel in enumerate(new):
+    for position, kernel in enumerate(new):
         match = next((item for item in left if work_key(item) == work_key(kernel)), None)
         if match is not None:
             left.remove(match)
-            yield place, match
+            yield position, match

@@ -159,4 +159,4 @@ def _shared_calls(
 
 def _distinct(calls: Sequence[SharedCall]) -> Iterator[SharedCall]:
     """The calls without repetitions: several functions may come from one."""
-    return (call for place, call in enumerate(calls) if call not in calls[:place])
+    return (call for position, call in enumerate(calls) if call not in calls[:position])

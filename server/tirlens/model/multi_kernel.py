@@ -24,9 +24,9 @@ def split_kernels(facts: KernelFacts) -> tuple[KernelFacts, ...]:
         return (facts,)
     return tuple(
         _single_kernel(
-            facts, (*(node for node in facts.body[:place] if isinstance(node, Let)), grid)
+            facts, (*(node for node in facts.body[:position] if isinstance(node, Let)), grid)
         )
-        for place, grid in enumerate(facts.body)
+        for position, grid in enumerate(facts.body)
         if _is_grid(grid)
     )
 

@@ -165,7 +165,7 @@ async def sweep(
         for sizes, call in group:
             estimates = found.get(call, (Estimate(reason="not analysed in time"),))
             points.append(Point(sizes, call, estimates[0]))
-    order = {tuple(sizes.items()): place for place, sizes in enumerate(_combinations(axes))}
+    order = {tuple(sizes.items()): position for position, sizes in enumerate(_combinations(axes))}
     points.sort(key=lambda point: order[tuple(point.sizes.items())])
     return _sweep(subject, start, axes, device, points, began_s, False)
 

@@ -142,12 +142,12 @@ def _permute(one: Instruction, threads: Threads) -> Sequence[Lanes]:
         return ()
     wide = (high.values << np.uint64(32)) | low.values
     found: Any = np.uint64(0)
-    for place in range(4):
-        code = int(selector.values) >> 4 * place & 0xF
+    for position in range(4):
+        code = int(selector.values) >> 4 * position & 0xF
         byte = wide >> np.uint64(8 * (code & 7)) & np.uint64(0xFF)
         if code & 8:
             byte = (byte >> np.uint64(7)) * np.uint64(0xFF)
-        found = found | byte << np.uint64(8 * place)
+        found = found | byte << np.uint64(8 * position)
     return (Lanes(found, known_where(low, selector, high)),)
 
 

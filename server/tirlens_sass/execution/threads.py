@@ -130,10 +130,10 @@ class ThreadState:
         outer, self.mask = self.mask, mask
         values = evaluate(one, self)
         self.mask = outer
-        for place, registers in enumerate(results):
+        for position, registers in enumerate(results):
             if registers is None:
                 continue
-            value = values[place] if place < len(values) else UNKNOWN
+            value = values[position] if position < len(values) else UNKNOWN
             if doubt is not None:
                 value = Lanes(value.values, np.asarray(value.known) & ~doubt)
             self._write(registers, value, mask)

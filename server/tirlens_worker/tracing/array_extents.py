@@ -41,8 +41,8 @@ def sizes_of_accesses(
             ranges.add(name, size, 1)
     found: Dict[str, int] = {}
     for access in _accesses(facts.body, ranges):
-        for place, extent in enumerate(arrays.get(access.buffer, ())):
-            end = _end(access, place, ranges) if extent in free else None
+        for position, extent in enumerate(arrays.get(access.buffer, ())):
+            end = _end(access, position, ranges) if extent in free else None
             if isinstance(extent, str) and end is not None and end > sizes.get(extent, 0):
                 found[extent] = max(found.get(extent, 0), end)
     return found

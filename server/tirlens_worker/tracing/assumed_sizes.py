@@ -117,8 +117,8 @@ def compact_strides(facts: KernelFacts, sizes: Mapping[str, int]) -> Dict[str, i
         is_by_rows = buffer.strides[-1] == 1
         if not is_by_rows and buffer.strides[0] != 1:
             continue
-        for place, stride in enumerate(buffer.strides):
-            inner = buffer.shape[place + 1 :] if is_by_rows else buffer.shape[:place]
+        for position, stride in enumerate(buffer.strides):
+            inner = buffer.shape[position + 1 :] if is_by_rows else buffer.shape[:position]
             extents = [evaluate(extent, sizes.get) for extent in inner]
             if isinstance(stride, str) and None not in extents:
                 size = math.prod(int(extent or 0) for extent in extents)

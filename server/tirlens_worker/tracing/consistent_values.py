@@ -121,7 +121,9 @@ class Conditions:
         """The parameter, its value, and what is still broken then; None if nothing helps."""
         best: Optional[Tuple[Tuple[int, int, float], Tuple[str, str, List[Broken]]]] = None
         for name in sorted({name for one in broken for name in one.names}):
-            rank = next((place for place, one in enumerate(trusted) if name in one), len(trusted))
+            rank = next(
+                (position for position, one in enumerate(trusted) if name in one), len(trusted)
+            )
             if rank == 0 or name not in texts:
                 continue
             for value in dict.fromkeys(_values(name, texts, broken, choices.get(name, ()))):

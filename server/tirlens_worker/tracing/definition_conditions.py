@@ -173,13 +173,13 @@ def _assign(run: _Run, target: ast.expr, expression: ast.expr) -> None:
     if is_unpacked and isinstance(value, (list, tuple)):
         parts = cast("Sequence[Any]", value)
     origins = _origins(run, expression)
-    for place, name in enumerate(targets):
+    for position, name in enumerate(targets):
         if not isinstance(name, ast.Name):
             continue
         run.origins[name.id] = origins
         run.names.pop(name.id, None)
-        if place < len(parts):
-            run.names[name.id] = parts[place]
+        if position < len(parts):
+            run.names[name.id] = parts[position]
 
 
 def _forget(run: _Run, node: ast.stmt) -> None:

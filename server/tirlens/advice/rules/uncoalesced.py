@@ -230,7 +230,7 @@ def _layout_text(buffer: Buffer, order: Sequence[int]) -> str:
     """How an array is stored: by its sizes where they tell the axes apart, else by the axes."""
     if len(set(buffer.shape)) == len(buffer.shape):
         return f"as ({', '.join(str(buffer.shape[axis]) for axis in order)})"
-    moved = [axis for place, axis in enumerate(order) if place != axis]
+    moved = [axis for position, axis in enumerate(order) if position != axis]
     if len(moved) > 2:
         return f"with its axes in the order {', '.join(map(str, order))}"
     exchanged = f"axes {min(moved)} and {max(moved)} exchanged"

@@ -206,10 +206,13 @@ def _overview(step: Step, length_s: float) -> list[list[float]]:
             own = bins[step.kernels[kernel].category]
             first = min(int(start_s / width_s), _BINS - 1)
             last = min(int(end_s / width_s), _BINS - 1)
-            for place in range(first, last + 1):
-                own[place] += max(
-                    min(end_s, (place + 1) * width_s) - max(start_s, place * width_s), 0.0
+            for position in range(first, last + 1):
+                own[position] += max(
+                    min(end_s, (position + 1) * width_s) - max(start_s, position * width_s), 0.0
                 )
     whole_s = width_s * max(len(step.devices), 1)
-    sums = [max(sum(own[place] for own in bins.values()), whole_s) for place in range(_BINS)]
-    return [[fraction(own[place] / sums[place]) for place in range(_BINS)] for own in bins.values()]
+    sums = [max(sum(own[position] for own in bins.values()), whole_s) for position in range(_BINS)]
+    return [
+        [fraction(own[position] / sums[position]) for position in range(_BINS)]
+        for own in bins.values()
+    ]

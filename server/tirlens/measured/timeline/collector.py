@@ -85,7 +85,7 @@ class _Collector:
             for number, part_s in use.part_s.items():
                 self._sums[number].part_s += part_s
         order = sorted(range(len(self._sums)), key=self._rank)
-        places = {number: place for place, number in enumerate(order)}
+        places = {number: position for position, number in enumerate(order)}
         has_clock = bool(uses)
         return Step(
             clock if has_clock else "none",

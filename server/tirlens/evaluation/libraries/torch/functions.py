@@ -32,8 +32,8 @@ def _pad(positional: list[Value], named: dict[str, Value]) -> Value:
     if not isinstance(base, Tensor) or not isinstance(widths, (list, tuple)):
         return base
     shape = list(base.shape)
-    for place, (low, high) in enumerate(zip(widths[::2], widths[1::2], strict=False)):
-        axis = len(shape) - 1 - place
+    for position, (low, high) in enumerate(zip(widths[::2], widths[1::2], strict=False)):
+        axis = len(shape) - 1 - position
         if axis >= 0:
             parts = (shape[axis], low, high)
             shape[axis] = sum(parts) if all(type(part) is int for part in parts) else UNKNOWN
