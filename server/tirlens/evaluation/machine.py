@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -29,7 +30,7 @@ from tirlens.evaluation.values import (
 
 MAX_CALL_DEPTH = 40
 MAX_DEPTH = 400
-_MAX_NAMESAKES, _MAX_NEIGHBOURS = 4, 8
+_MAX_NAMESAKES, _MAX_NEIGHBOURS, _MAX_OF_A_NUMBER = 4, 8, 16
 _MAX_STATEMENTS_OF_A_NAME = 16
 _HOOK = "__getattr__"
 # An import, or the value of a name in a lambda.
@@ -197,6 +198,13 @@ class Machine:
         """The modules of files that have the name of a file, then of those of its folder."""
         namesakes = self._modules.namesakes(path)[:_MAX_NAMESAKES]
         for other in (*namesakes, *self._modules.neighbours(path)[:_MAX_NEIGHBOURS]):
+            scope = self._modules.scope(other)
+            if scope is not None:
+                yield scope
+
+    def modules_of_number(self, path: str) -> Iterator[ModuleScope]:
+        """The modules of the files whose paths have the problem's number of a file."""
+        for other in itertools.islice(self._modules.of_number(path), _MAX_OF_A_NUMBER):
             scope = self._modules.scope(other)
             if scope is not None:
                 yield scope

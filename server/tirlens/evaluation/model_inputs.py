@@ -4,7 +4,8 @@
 
 A problem and its solution may be two files: the solution has the model, the problem the inputs.
 They have the same name in two folders, or in one folder the same but for words such as
-``reference`` and ``solution``, or are alone in it.
+``reference`` and ``solution``, or their paths the same number of a problem, or they are alone in
+their folder.
 """
 
 # The values of another program have no static types.
@@ -15,6 +16,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from tirlens.evaluation.evaluator import Evaluator
+from tirlens.evaluation.problem_numbers import problem_number
 from tirlens.evaluation.values import Class, Function, ModuleScope, Value
 
 _INPUTS, _INITIAL_INPUTS = "get_inputs", "get_init_inputs"
@@ -50,7 +52,22 @@ def _problem_of(evaluator: Evaluator, scope: ModuleScope) -> ModuleScope | None:
     found = [other for other in evaluator.companions(scope.path) if _INPUTS in other.bindings]
     words = _words(scope.path)
     namesake = next((one for one in found if _words(one.path) == words), None)
-    return namesake or (found[0] if len(found) == 1 else None)
+    alone = found[0] if len(found) == 1 else None
+    if alone is not None and problem_number(alone.path) != problem_number(scope.path):
+        alone = None
+    return namesake or _problem_by_number(evaluator, scope) or alone
+
+
+def _problem_by_number(evaluator: Evaluator, scope: ModuleScope) -> ModuleScope | None:
+    """The module with the model and the inputs of the problem whose number a path has."""
+    return next(
+        (
+            other
+            for other in evaluator.modules_of_number(scope.path)
+            if _INPUTS in other.bindings and _PROBLEM in other.bindings
+        ),
+        None,
+    )
 
 
 def _words(path: str) -> list[str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from tirlens.evaluation.data_files import DataFiles
 from tirlens.evaluation.devices import Gpu
+from tirlens.evaluation.problem_numbers import files_of_number
 from tirlens.evaluation.syntax import Syntax, SyntaxCache
 from tirlens.evaluation.values import ModuleScope
 from tirlens.file_reader import read_text
@@ -126,6 +127,12 @@ class Modules:
         listed = itertools.chain.from_iterable(self._by_name.values())
         found = (item for item in listed if item != path and PurePosixPath(item).parent == folder)
         return sorted(found, key=lambda item: (-_common_characters(item, path), item))
+
+    def of_number(self, path: str) -> Iterator[str]:
+        """The other files with the problem's number of the file `path`, the nearest first."""
+        listed = itertools.chain.from_iterable(self._by_name.values())
+        nearest = sorted(listed, key=lambda other: _nearness(other, path), reverse=True)
+        return files_of_number(path, nearest)
 
     def _is_import_root(self, folder: tuple[str, ...], importer: list[str]) -> bool:
         """Whether absolute names may start in a folder: it is no package, or the importer's own."""
