@@ -24,7 +24,8 @@ def files_of_number(path: str, others: Iterable[str]) -> Iterator[str]:
     number = problem_number(path)
     if number is None:
         return
-    exact, open_ = [], []
+    exact: list[str] = []
+    without_level: list[str] = []
     for other in others:
         found = problem_number(other)
         if other == path or found is None or found[1] != number[1]:
@@ -32,8 +33,8 @@ def files_of_number(path: str, others: Iterable[str]) -> Iterator[str]:
         if found[0] == number[0]:
             exact.append(other)
         elif None in (found[0], number[0]):
-            open_.append(other)
-    yield from (*exact, *open_)
+            without_level.append(other)
+    yield from (*exact, *without_level)
 
 
 def problem_number(path: str) -> tuple[int | None, int] | None:
