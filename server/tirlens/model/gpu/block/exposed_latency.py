@@ -33,6 +33,7 @@ from ...tree.node import Leaf
 from ...tree.thread_mapping import ThreadMapping
 from ..compiler.loop_carried import find_carried_dependence, sequential_executions
 from ..compiler.temporary_registers import LOAD_REGISTERS
+from ..mapping.memory_requests import MAX_INSTRUCTION_BYTES
 from ..memory.atomic_contention import update_clocks
 from ..memory.l1_reuse import new_sector_share
 from .overlap import WARPGROUP_OVERLAP
@@ -56,16 +57,6 @@ L1_HIT_TRAFFIC_SHARE = constant(
         "the bytes that they load."
     ),
 )
-INTERLEAVED_ROWS = constant(
-    "INTERLEAVED_ROWS",
-    4,
-    kind="estimate",
-    unit="rows",
-    meaning=(
-        "Rows of a reduction that a thread reduces at the same time, where no barrier "
-        "separates them."
-    ),
-)
 THREADS_OF_FRAGMENT_ROW = constant(
     "THREADS_OF_FRAGMENT_ROW",
     4.0,
@@ -73,17 +64,6 @@ THREADS_OF_FRAGMENT_ROW = constant(
     unit="threads",
     meaning="Threads that hold parts of one row in the result of a matrix instruction.",
     source="PTX ISA, fragments of ``mma`` and ``wgmma``",
-)
-ROW_VECTOR_BYTES = constant(
-    "ROW_VECTOR_BYTES",
-    16,
-    kind="estimate",
-    unit="bytes",
-    meaning=(
-        "What a thread has of a row in a tile of shared memory or registers whose vector "
-        "width is not known."
-    ),
-    source="the widest vector of a load",
 )
 # Statements that are executed once for each element; others are for all elements of a tile.
 _ELEMENTWISE = (Store, Evaluate)
@@ -325,9 +305,7 @@ def reduce_clocks(leaf: Leaf, compiled: Compiled, sm: Microarchitecture) -> floa
     through_shared = max(steps - math.log2(leaf.context.warp_size), 0.0)
     exchange = through_shared * (2 * sm.barrier_clk + sm.shared_clk)
     exchange += (steps - through_shared) * sm.shuffle_clk
-    if through_shared:
-        return rows_of_thread * (serial + exchange)
-    return math.ceil(rows_of_thread / INTERLEAVED_ROWS) * (serial + exchange)
+    return (rows_of_thread if through_shared else 1.0) * (serial + exchange)
 
 
 def scan_clocks(leaf: Leaf, sm: Microarchitecture) -> float:
@@ -377,7 +355,7 @@ def _threads_of_row(leaf: Leaf, compiled: Compiled, row: float, threads: int) ->
 
 
 def _row_vector(leaf: Leaf, known: int, row: float) -> int:
-    """Consecutive elements of a row on one thread: those of a copy, else 16 bytes of the tile."""
+    """Consecutive elements of a row on one thread: those of a copy, else the widest load's."""
     element_bytes = max(dtype_bytes(leaf.count.accesses[0].buffer.dtype), 0.5)
-    vector = known or ROW_VECTOR_BYTES / element_bytes
+    vector = known or MAX_INSTRUCTION_BYTES / element_bytes
     return int(min(vector, max(row, 1)))
