@@ -27,7 +27,7 @@ BUNDLED = CLIENT / "bundled"
 # Wheels that were downloaded before.
 WHEELS = CLIENT / "build" / "wheels"
 # The packages of the wheel (pyproject.toml).
-PACKAGES = ("tirlens", "tirlens_counting", "tirlens_sass", "tirlens_worker")
+PACKAGES = ("tirlens", "tirlens_counting", "tirlens_sass", "tirlens_worker", "tirlens_x86")
 MOST_BYTES = 8_000_000
 # The addresses of the repository's files in marketplaces.
 RAW = "https://github.com/tirlens/tirlens/raw/HEAD/"

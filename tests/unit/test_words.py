@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SERVER = ROOT / "server"
-PACKAGES = ("tirlens", "tirlens_counting", "tirlens_sass", "tirlens_worker")
+PACKAGES = ("tirlens", "tirlens_counting", "tirlens_sass", "tirlens_worker", "tirlens_x86")
 MODULES = sorted(path for name in PACKAGES for path in (SERVER / name).rglob("*.py"))
 PAGES = sorted(
     [

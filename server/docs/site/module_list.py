@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SERVER = Path(__file__).resolve().parents[2]
-PACKAGES = ("tirlens", "tirlens_worker", "tirlens_counting", "tirlens_sass")
+PACKAGES = ("tirlens", "tirlens_worker", "tirlens_counting", "tirlens_sass", "tirlens_x86")
 
 
 def page() -> str:
