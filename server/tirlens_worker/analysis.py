@@ -31,7 +31,7 @@ from .program.file_dependencies import Origins
 from .program.import_state import ImportState
 from .program.load import Loaded
 from .protocol import SASS, Analyze, Compiler, GeneratedCode, KernelRequest, Lowering, Problem
-from .tracing.assumed_sizes import assumed_sizes
+from .tracing.assumed_sizes import assumed_sizes, dimension_sizes
 from .tracing.assumed_trips import AssumedLoop, assumed_trips
 from .tracing.built_sizes import BuiltSizes
 from .tracing.configurations import configurations_of
@@ -209,6 +209,8 @@ def _plain_facts(loaded: Loaded, request: KernelRequest, traced: Traced) -> Kern
     """The facts of a traced function without what is assumed of its sizes."""
     from .frameworks.extract import name_of
 
+    # A private function of a module has no name for the linker.
+    own_name = request.prim_func if request.style == "ir_module" else None
     facts = (
         traced_facts(traced.function, loaded.document)
         if traced.built is None
@@ -216,17 +218,17 @@ def _plain_facts(loaded: Loaded, request: KernelRequest, traced: Traced) -> Kern
     )
     facts = replace(
         facts,
-        name=name_of(traced.function, request.name),
+        name=name_of(traced.function, own_name or request.name),
         definition=request.name,
         span=traced.span,
         call=traced.call,
         call_source=traced.call_source,
+        sizes={**facts.sizes, **traced.sizes},
     )
     if traced.built is not None:
         facts = replace(
             facts,
             name=traced.name or facts.name,
-            sizes={**facts.sizes, **traced.sizes},
             built=traced.built,
             caveats=(*facts.caveats, *_remarks(loaded, request)),
         )
@@ -243,6 +245,7 @@ def _with_assumptions(
     """`facts` with the sizes and trip counts that are assumed; `given` are those of others."""
     from .frameworks.targets import target_of_text
 
+    given = {**(given or {}), **dimension_sizes(request, traced.dimensions)}
     sizes, of_model = assumed_sizes(loaded, request, facts, traced.model, given)
     loops = assumed_trips(facts, sizes) if request.allow_assumed else ()
     return replace(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Collection, Dict, Mapping, Optional, Tuple
 
 from ..facts import KernelFacts, ModelSizes
 from ..frameworks.symbolic.evaluation import evaluate
@@ -64,9 +64,7 @@ def assumed_sizes(
     if of_model is not None:
         fixed = {**fixed, **of_model.values}
     free = {
-        name: assumed_values.size(name, request.hints, variables, request.name)
-        or assumed_values.size(_core(name), request.hints)
-        or _UNNAMED
+        name: _size_of_name(request, name, variables, request.name)
         for name in missing
         if name not in fixed
     }
@@ -95,6 +93,28 @@ def assumed_sizes(
     dense = compact_strides(facts, {**facts.sizes, **sizes})
     sizes.update((name, size) for name, size in dense.items() if name in free)
     return sizes, of_model
+
+
+def dimension_sizes(request: KernelRequest, dimensions: Mapping[str, str]) -> Dict[str, int]:
+    """The sizes of variables that are dimensions of a graph, the same in all of its kernels.
+
+    `dimensions` are the names that they have in the graph.
+    """
+    return {
+        variable: _size_of_name(request, dimension, (dimension,), "")
+        for variable, dimension in dimensions.items()
+    }
+
+
+def _size_of_name(
+    request: KernelRequest, name: str, names: Collection[str], kernel_name: str
+) -> int:
+    """The size of the dimension `name`, one of `names`, that the file or the name says."""
+    return (
+        assumed_values.size(name, request.hints, names, kernel_name)
+        or assumed_values.size(_core(name), request.hints)
+        or _UNNAMED
+    )
 
 
 def _sizes_of_call(request: KernelRequest, call: str) -> Mapping[str, int]:

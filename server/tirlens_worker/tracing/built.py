@@ -28,7 +28,7 @@ _MAX_ASSUMED_CALLS = 4
 class BuiltFunction:
     """An IR function that a statement built; `sizes` and `lines` are those that are known.
 
-    `call` is the call that executed the statement.
+    `call` is the call that executed the statement, `dimensions` are as in `Traced`.
     """
 
     name: Optional[str]
@@ -36,6 +36,7 @@ class BuiltFunction:
     built: Built
     call: Call
     sizes: Mapping[str, int] = field(default_factory=no_entries)
+    dimensions: Mapping[str, str] = field(default_factory=no_entries)
     lines: BlockLines = NO_LINES
 
 
@@ -264,4 +265,5 @@ def _parts(value: Any) -> Iterator[Any]:
 def _of_graph(call: relax_graph.GraphCall, step: str, origin: Call) -> BuiltFunction:
     arrays = relax_graph.array_types(call)
     built = Built(step, entry=call.entry, calls=call.calls, arrays=arrays)
-    return BuiltFunction(call.name, call.function, built, origin, sizes=call.sizes)
+    sizes, dimensions = call.sizes, call.dimensions
+    return BuiltFunction(call.name, call.function, built, origin, sizes, dimensions)

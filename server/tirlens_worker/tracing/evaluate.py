@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from ..facts import Built, Caveat, ModelSizes, Span, no_entries
+from ..frameworks import relax_graph
 from ..frameworks.locations.block_lines import NO_LINES, BlockLines
 from ..program import compilations, defined_values, execution, load, missing_packages
 from ..program.document import describe
@@ -36,7 +37,9 @@ _PROGRAM = re.compile(r"_?(test|main|run|bench|check|verify|demo|profile)")
 class Traced:
     """An IR function and the call that yields it.
 
-    `built`, `sizes` and `lines` are set for functions that statements build (`BuiltFunction`).
+    `built` and `lines` are set for functions that statements build (`BuiltFunction`). `sizes` are
+    those that a graph of Relax gives, `dimensions` the names of the graph's dimensions that
+    variables of the function are.
     `caveats` are about the call.
     """
 
@@ -51,6 +54,7 @@ class Traced:
     sizes: Mapping[str, int] = field(default_factory=no_entries)
     lines: BlockLines = NO_LINES
     caveats: Tuple[Caveat, ...] = ()
+    dimensions: Mapping[str, str] = field(default_factory=no_entries)
 
 
 class _Found(NamedTuple):
@@ -67,6 +71,8 @@ class Evaluator:
     def __init__(self, loaded: load.Loaded) -> None:
         self._loaded = loaded
         self._document = loaded.document
+        # Of the last module.
+        self._graph_of: Optional[Tuple[Any, Mapping[Optional[str], relax_graph.GraphCall]]] = None
         # Calls of functions that build several kernels: the value or the error, and the values of
         # the kernels' definitions.
         self._shared: Dict[
@@ -121,6 +127,7 @@ class Evaluator:
             raise NoKernelError(
                 "{} gives {} and not a kernel".format(candidate.expression, kind(value))
             )
+        graph = self._graph(value)
         return tuple(
             Traced(
                 function,
@@ -129,9 +136,19 @@ class Evaluator:
                 candidate.source,
                 candidate.assumed,
                 candidate.model,
+                sizes=graph[name].sizes if name in graph else {},
+                dimensions=graph[name].dimensions if name in graph else {},
             )
             for name, function in chosen
         )
+
+    def _graph(self, value: Any) -> Mapping[Optional[str], relax_graph.GraphCall]:
+        """The calls of a module's kernels in its graph, by name; none for another value."""
+        if type(value).__name__ != "IRModule":
+            return {}
+        if self._graph_of is None or self._graph_of[0] is not value:
+            self._graph_of = value, {**relax_graph.calls_of_own_kernels(value)}
+        return self._graph_of[1]
 
     def _value_of_call(self, request: KernelRequest, expression: str) -> Tuple[Any, Optional[Call]]:
         """The value of a call; if it fails behind the kernel's definition, that of the definition.

@@ -107,6 +107,7 @@ class Tracer:
                 one.built,
                 one.sizes,
                 one.lines,
+                dimensions=one.dimensions,
             )
             for one in found
         )
