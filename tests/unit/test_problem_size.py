@@ -144,3 +144,23 @@ def test_the_only_call_gives_its_dynamic_sizes_to_the_others() -> None:
     found = with_one_problem([first, mask])
     assert [kernel.hints.get("rows") for kernel in found] == [None, ("512",)]
     assert found[0].candidates == (call,) and "heads" not in found[1].hints
+
+
+def test_kernels_without_calls_share_what_incomplete_calls_give() -> None:
+    """The batch of the first, the length that only one has; blocks are those of each."""
+    names = ("batch", "length", "heads", "block_M")
+    hints = [
+        {"batch": ("2",), "length": ("512",), "block_M": ("64",)},
+        {"batch": ("4",), "heads": ("16",)},
+        {"mode": ("'max'",)},
+    ]
+    kernels = [
+        replace(_kernel(f"k{number}", []), parameters=names, hints=values)
+        for number, values in enumerate(hints)
+    ]
+    sizes = {"batch": ("2",), "length": ("512",), "heads": ("16",)}
+    assert [dict(kernel.hints) for kernel in with_one_problem(kernels)] == [
+        {**sizes, "block_M": ("64",)},
+        {**sizes, "batch": ("4",)},
+        {"mode": ("'max'",), **sizes},
+    ]

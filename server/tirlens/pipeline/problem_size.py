@@ -59,9 +59,16 @@ def with_one_problem(kernels: Sequence[KernelSource]) -> list[KernelSource]:
     call; where one of these calls is a benchmark's, no test's. Only calls in other files change
     places: what the file itself or the user says stays first. A kernel without a call of this
     problem keeps its own. Where one kernel alone has a call, it is the problem of those without
-    any.
+    any. Those share what incomplete calls of them say, too.
     """
     problems = [_problems_of(kernel) for kernel in kernels]
+    return _with_values_of_others(_with_common_problem(kernels, problems), problems)
+
+
+def _with_common_problem(
+    kernels: Sequence[KernelSource], problems: Sequence[Sequence[_Problem]]
+) -> list[KernelSource]:
+    """`kernels` with the calls and the values of the problem that most of them have."""
     distinct = {tuple(one[0].sizes.items()): one[0] for one in problems if one and one[0].sizes}
     typical = _without_tests(list(distinct.values()))[:_MAX_PROBLEMS]
     counts = [_count(problems, problem) for problem in typical]
@@ -113,6 +120,46 @@ def _with_call_first(
     calls = list(kernel.candidates)
     calls.insert(0, calls.pop(place))
     return replace(kernel, candidates=tuple(calls))
+
+
+def _with_values_of_others(
+    kernels: Sequence[KernelSource], problems: Sequence[Sequence[_Problem]]
+) -> list[KernelSource]:
+    """`kernels` of which those without calls share the sizes that incomplete calls of them give.
+
+    A kernel to whose parameter no call gives a value takes that of the one with the most of them.
+    """
+    is_open = [not any(one.arguments for one in own) for own in problems]
+    given = [_sizes_in(kernel) for kernel, one in zip(kernels, is_open, strict=True) if one]
+    shared: dict[str, str] = {}
+    for sizes in sorted(given, key=len, reverse=True):
+        shared = {**sizes, **shared}
+    return [
+        _with_missing(kernel, shared) if one else kernel
+        for kernel, one in zip(kernels, is_open, strict=True)
+    ]
+
+
+def _sizes_in(kernel: KernelSource) -> dict[str, str]:
+    """The sizes of the problem that incomplete calls give to parameters of a kernel."""
+    return {
+        name: values[0]
+        for name, values in kernel.hints.items()
+        if name in kernel.parameters
+        and values
+        and values[0].isdigit()
+        and not _OF_KERNEL.fullmatch(name)
+    }
+
+
+def _with_missing(kernel: KernelSource, sizes: Mapping[str, str]) -> KernelSource:
+    """A kernel with those of `sizes` that are of parameters to which nothing gives a value."""
+    missing = {
+        name: (size,)
+        for name, size in sizes.items()
+        if name in kernel.parameters and name not in kernel.hints
+    }
+    return replace(kernel, hints={**kernel.hints, **missing})
 
 
 def _with_values(kernel: KernelSource, problem: _Problem) -> KernelSource:
