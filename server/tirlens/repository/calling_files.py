@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tirlens.evaluation.modules import Modules
@@ -140,6 +140,11 @@ def _order(path: str, target: Target) -> tuple[int, int, str]:
         )
     )
     return KINDS.index(kind_of(path)), -shared, path
+
+
+def by_nearness(paths: Iterable[str], target: Target) -> list[str]:
+    """Files by their kinds, those of a kind that are near a target first."""
+    return sorted(paths, key=lambda path: _order(path, target))
 
 
 def kind_of(path: str) -> str:

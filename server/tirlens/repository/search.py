@@ -24,6 +24,7 @@ from tirlens.evaluation.search_result import Search, Target
 from tirlens.evaluation.syntax import SyntaxCache
 from tirlens.evaluation.typical_calls import typical_calls
 from tirlens.evaluation.values import Goal, GoalCall, ModuleScope
+from tirlens.repository.batch_sizes import batch_sizes
 from tirlens.repository.calling_files import calling_files, kind_of
 from tirlens.repository.word_index import WordIndex
 from tirlens.syntax_trees import FunctionNode
@@ -90,11 +91,13 @@ def _find_calls(
         return dict.fromkeys(targets, Search(files=read_files))
     renderer = Renderer(scope, Evaluator(modules, {}, _MAX_LIMIT))
     data_files = dict(modules.data_files.read)
+    searches = {
+        target: _search(index, modules, target, calls, renderer) for target, calls in found.items()
+    }
+    read_files |= modules.read_files
     return {
-        target: replace(
-            _search(modules, target, calls, renderer), files=read_files, data_files=data_files
-        )
-        for target, calls in found.items()
+        target: replace(search, files=read_files, data_files=data_files)
+        for target, search in searches.items()
     }
 
 
@@ -170,11 +173,19 @@ def _definitions(modules: Modules, target: Target) -> list[FunctionNode]:
 
 
 def _search(
-    modules: Modules, target: Target, found: Sequence[tuple[str, GoalCall]], renderer: Renderer
+    index: WordIndex,
+    modules: Modules,
+    target: Target,
+    found: Sequence[tuple[str, GoalCall]],
+    renderer: Renderer,
 ) -> Search:
     definitions = _definitions(modules, target)
     if not definitions:
         return Search()
-    return typical_calls(
+    search = typical_calls(
         found, definitions[0], renderer, lambda call: renderer.call(target.name, call)
     )
+    if search.calls:
+        return search
+    others = batch_sizes(index, modules, target, definitions[0], search.values)
+    return replace(search, values={**others, **search.values})
