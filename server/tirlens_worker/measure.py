@@ -10,12 +10,13 @@ from dataclasses import replace
 from typing import Iterator, Optional, Tuple, Union
 
 from . import analysis, codec
-from .facts import KernelFacts
+from .facts import Assembly, KernelFacts
 from .process import stdio
 from .program import defined_values, patches
 from .program.document import Document, describe
 from .program.load import Loaded, load
 from .protocol import (
+    ASSEMBLY,
     Answered,
     KernelRequest,
     Measure,
@@ -106,7 +107,9 @@ class _Session:
 
 
 def _with_launch(traced: Traced, facts: KernelFacts, timing: Optional[Timing]) -> KernelFacts:
-    """`facts` with the launch of the timed code."""
+    """`facts` with the launch, or on a CPU the assembly, of the timed code."""
+    if timing is not None and timing.target.get("kind") == "llvm":
+        return _with_assembly(traced, facts, str(timing.target.get("mcpu", "")))
     if facts.framework != "tilelang" or timing is None:
         return facts
     from .frameworks.lowering.lower import LoweringError, lower
@@ -115,3 +118,15 @@ def _with_launch(traced: Traced, facts: KernelFacts, timing: Optional[Timing]) -
         return replace(facts, lowered=(lower(traced.function, timing.target),))
     except LoweringError:
         return facts
+
+
+def _with_assembly(traced: Traced, facts: KernelFacts, processor: str) -> KernelFacts:
+    from .frameworks.lowering.generate import generate
+    from .frameworks.lowering.lower import LoweringError
+
+    try:
+        target = {"kind": "llvm", "arch": processor}
+        (made,) = generate(traced.function, facts.framework, target, "", (ASSEMBLY,))
+    except LoweringError:
+        return facts
+    return replace(facts, assembly=(Assembly(processor, made.text),))

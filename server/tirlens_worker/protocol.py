@@ -14,7 +14,15 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Tuple
 
-from .facts import CompiledLaunch, KernelFacts, LoweredLaunch, ModelSizes, Span, no_entries
+from .facts import (
+    Assembly,
+    CompiledLaunch,
+    KernelFacts,
+    LoweredLaunch,
+    ModelSizes,
+    Span,
+    no_entries,
+)
 
 PROTOCOL_VERSION = 1
 
@@ -244,7 +252,7 @@ class Lowering:
 
 
 #: The languages of generated texts: CUDA source, lowered IR, and NVIDIA's machine code.
-CUDA, TIR, SASS = "cuda", "tir", "sass"
+CUDA, TIR, SASS, ASSEMBLY = "cuda", "tir", "sass", "assembly"
 #: The name of the file from which CUDA source is compiled, as listings of its machine code have it.
 COMPILED_FILE = "kernel.cu"
 #: The source lines of generated lines without one, and of those from a library's macro.
@@ -302,9 +310,10 @@ class GeneratedCode:
 class Compilation:
     """The outcome of compiling one kernel, which the server reads from a `GeneratedCode`.
 
-    `kernel`, `name` and `call` are those of the kernel's facts.  `error` is the reason of the
-    framework or of the compiler if there is no `launch`, and `unfinished` that of an analysis that
-    did not come to its end; an empty `name` then means all functions of the call.
+    `kernel`, `name` and `call` are those of the kernel's facts.  A GPU's kernel has a `launch`,
+    a CPU's an `assembly`.  `error` is the reason of the framework or of the compiler if there is
+    neither, and `unfinished` that of an analysis that did not come to its end; an empty `name` then
+    means all functions of the call.
     """
 
     kernel: str
@@ -314,6 +323,7 @@ class Compilation:
     launch: Optional[CompiledLaunch] = None
     error: str = ""
     unfinished: str = ""
+    assembly: Optional[Assembly] = None
 
 
 @dataclass(frozen=True)

@@ -201,7 +201,9 @@ class _Program:
             if target is None and operand.startswith("*("):
                 target = machine.registers[operand[3:].rstrip(")")]
         registers, result = machine.registers, None
-        if isinstance(target, str) and target in self._functions and not target.startswith(RAISES):
+        if isinstance(target, str) and target.startswith(RAISES):
+            raise UndecidedError("it reports an error")
+        if isinstance(target, str) and target in self._functions:
             top = registers["rsp"]
             assert isinstance(top, int)
             registers["rsp"] = top - 8

@@ -77,6 +77,8 @@ class Operation:
         Registers, and ``flags``; those of an address are in `address`.
     address
         Registers of the address.
+    is_general
+        Whether its data are in general registers.
     """
 
     kind: Kind
@@ -86,6 +88,7 @@ class Operation:
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     address: tuple[str, ...]
+    is_general: bool = True
 
 
 def operation_of(instruction: Instruction) -> Operation:
@@ -135,7 +138,9 @@ def _operation(mnemonic: str, operands: tuple[str, ...], mask: str) -> Operation
     if kind == "integer_divide":
         reads += ["rax", "rdx"]
         writes += ["rax", "rdx"]
-    return Operation(kind, width, load, store, tuple(reads), tuple(writes), address)
+    return Operation(
+        kind, width, load, store, tuple(reads), tuple(writes), address, mnemonic[0] not in "vk"
+    )
 
 
 def _register(name: str) -> str:

@@ -144,3 +144,48 @@ def take(X: T.Tensor((M, N)), I: T.Tensor((M, N), "int32"), Y: T.Tensor((M,))):
             s[0] = s[0] + a[I[bx * 128 + tx, j]]
         Y[bx * 128 + tx] = s[0]
 """
+
+
+def test_a_kernel_on_a_cpu_has_the_times_of_its_assembly(
+    each_tvm_python: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A product of bytes, which LLVM makes of products of pairs."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "mine.toml").write_text(
+        'extends = "x86-avx512"\nid = "mine"\nname = "Mine"\naliases = []\n'
+        '[cpu]\nprocessor = "znver4"\n'
+    )
+    (tmp_path / "kernels.py").write_text(PRODUCT_OF_BYTES)
+    options = ("--device", tmp_path / "mine.toml", "--python", each_tvm_python, "--format", "json")
+
+    def kernel_of(*more: str) -> dict[str, Any]:
+        arguments = ["analyze", str(tmp_path / "kernels.py"), *map(str, options), *more]
+        assert execute_here(arguments) == 0
+        (kernel,) = json.loads(capsys.readouterr().out)["kernels"]
+        return kernel
+
+    compiled, estimated = kernel_of(), kernel_of("--no-compile")
+    assert (compiled["launch_facts"], estimated["launch_facts"]) == ("compiled", "source")
+    assert compiled["time_s"] < 0.8 * estimated["time_s"]
+
+
+PRODUCT_OF_BYTES = """
+try:
+    from tvm.script import tirx as T
+except ImportError:
+    from tvm.script import tir as T
+
+@T.prim_func
+def dots(
+    A: T.Buffer((128, 512), "int8"),
+    B: T.Buffer((128, 512), "int8"),
+    C: T.Buffer((128, 128), "int32"),
+):
+    for i, j in T.grid(128, 128):
+        C[i, j] = 0
+        for r in range(512):
+            C[i, j] = C[i, j] + T.cast(A[i, r], "int32") * T.cast(B[j, r], "int32")
+"""

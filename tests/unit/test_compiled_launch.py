@@ -165,3 +165,29 @@ def test_outcomes_are_merged_into_the_facts() -> None:
         assert [one.message for one in facts.caveats] == [f"was not compiled for sm_80: {reason}"]
     interrupted = Result(1, problems=(Problem("cancelled", "given up"),))
     assert complete_compilation(step, interrupted, result.kernels) == interrupted
+
+
+def test_a_kernel_on_a_cpu_is_compiled_for_its_processor(tmp_path: Path) -> None:
+    """LLVM is a part of TVM, so that no other compiler is needed."""
+    device = tmp_path / "mine.toml"
+    device.write_text(
+        'extends = "x86-avx512"\nid = "mine"\nname = "Mine"\naliases = []\n'
+        '[cpu]\nprocessor = "znver4"\n'
+    )
+    facts = replace(FACTS, framework="tvm", launch=Launch())
+    options = Options(device=str(device))
+    asked = request(facts, options, Compiler())
+    assert asked is not None
+    (kernel,) = asked.kernels
+    assert kernel.lower_to == {"kind": "llvm", "arch": "znver4"} and kernel.emit == ("assembly",)
+    listing = '\t.file\t"x"\n\t.type\tf,@function\nf:\n\tretq\n'
+    texts = (GeneratedText("assembly", listing, ()),)
+    answer = Result(1, generated=(GeneratedCode("scale", "scale", "scale", "znver4", texts),))
+    (merged,) = merge_compilations(
+        Result(1, kernels=(facts,)), complete_compilation(asked, answer, (facts,))
+    ).kernels
+    (assembly,) = merged.assembly
+    assert assembly.processor == "znver4" and ".file" not in assembly.text
+    assert not merged.caveats
+    assert request(merged, options, Compiler()) is None
+    assert request(facts, Options(device="x86-avx512"), Compiler()) is None

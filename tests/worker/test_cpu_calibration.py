@@ -60,7 +60,9 @@ BY_SIZE = {
 @pytest.mark.parametrize("host", [True, False])
 def test_every_kernel_runs_and_takes_time(each_tvm_python: Path, host: bool) -> None:
     lanes = {} if host else {"lanes": 4, "vector": 4}
-    runs = measure(each_tvm_python, {**SIZES, **lanes}, host)
+    runs, processor = measure(each_tvm_python, {**SIZES, **lanes}, host)
+    assert processor
+    assert host or processor == "x86-64"
     assert all(least <= second for least, second in runs.values())
     found = {name: least for name, (least, _) in runs.items()}
     assert found.keys() >= ALONE | BY_SIZE

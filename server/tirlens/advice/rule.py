@@ -55,8 +55,8 @@ class Question:
         The results of lowering and compilation are dropped, as they hold for the unchanged source
         only.
         """
-        if facts.lowered or facts.compiled:
-            facts = replace(facts, lowered=(), compiled=())
+        if facts.lowered or facts.compiled or facts.assembly:
+            facts = replace(facts, lowered=(), compiled=(), assembly=())
         return analyze(facts, self.device, self.bindings, self._workload, by_line=False)
 
     def answer(self, rule: Rule) -> tuple[Advice, ...]:
@@ -159,7 +159,8 @@ class Question:
     @cached_property
     def _as_written(self) -> KernelReport:
         """The report by the source alone, to which that of a changed source can be compared."""
-        if not self.facts.lowered and not self.facts.compiled:
+        facts = self.facts
+        if not (facts.lowered or facts.compiled or facts.assembly):
             return self.report
         return self.what_if(self.facts)
 

@@ -15,6 +15,7 @@ from tirlens import pipeline, source
 from tirlens.cli.call_steps import merge_steps, steps_by_calls
 from tirlens.cli.file_text import read_file
 from tirlens.cli.worker_pool import WorkerPool
+from tirlens.hardware import Device
 from tirlens.ide.notebook_file import NotebookFile
 from tirlens.pipeline import FileReport, Options
 from tirlens.pipeline.compilation_request import (
@@ -132,14 +133,19 @@ async def trace_file(
         problem = replace(interpreter.problem, span=found.framework_import)
         return replace(untraced, result=Result(1, problems=(problem,)))
     interpreter = replace(interpreter, variables=project.environment)
+    lowers = _asks_for(arguments.lower, project.lower)
+    compiles = lowers and _asks_for(arguments.compile, project.compile)
+    several = len(arguments.device) > 1
     devices = [
         replace(
-            options, device=device, force_device=options.force_device or len(arguments.device) > 1
+            options,
+            device=device,
+            force_device=options.force_device or several,
+            compile=compiles,
         )
         for device in arguments.device or [None]
     ]
-    lowered_for = devices if _asks_for(arguments.lower, project.lower) else []
-    compiles = lowered_for and _asks_for(arguments.compile, project.compile)
+    lowered_for = devices if lowers else []
     toolchain = find_toolchain(interpreter.path) if compiles else NO_TOOLCHAIN
     untraced = replace(
         untraced,
@@ -233,13 +239,20 @@ def result_store() -> ResultStore:
     return ResultStore(platformdirs.user_cache_path("tirlens") / "results")
 
 
+def _target_of(device: Device, options: Options) -> str:
+    """The architecture or processor that kernels are lowered and compiled for."""
+    if device.cpu is None or not options.compile:
+        return device.arch
+    return device.cpu.processor or device.arch
+
+
 def _result_key(request: Analyze, traced: Traced) -> str:
     assert traced.interpreter is not None
     interpreter = traced.interpreter
     kernels = [*traced.source.kernels, None]
     archs = sorted(
         {
-            choose_device(kernel, None, options).device.arch
+            _target_of(choose_device(kernel, None, options).device, options)
             for options in traced.lowered_for
             for kernel in kernels
         }

@@ -113,6 +113,8 @@ class CpuCore:
         A miss in the TLB.
     call_s
         One call of a compiled function, in seconds.
+    processor
+        LLVM's name of the processor (``-mcpu``); empty where kernels are not compiled for it.
     """
 
     vector_bytes: Annotated[int, Range(8, 256, "bytes")]
@@ -150,3 +152,4 @@ class CpuCore:
     page_walk_clk: Annotated[float, Range(2, 200, "clocks")]
     call_s: Annotated[float, Range(5e-9, 2e-6, "seconds")]
     l3: CpuL3 | None = None
+    processor: str = ""

@@ -54,6 +54,8 @@ class DetectedCpu:
         Instructions issued in a clock.
     unrolled_instructions
         Instructions up to which LLVM repeats the body of a loop.
+    processor
+        LLVM's name of the processor; empty where it is not known.
     """
 
     name: str
@@ -66,6 +68,7 @@ class DetectedCpu:
     vector_bytes: int | None = None
     issue_per_clk: int | None = None
     unrolled_instructions: int | None = None
+    processor: str = ""
 
 
 def detect(root: Path = Path("/")) -> DetectedCpu:

@@ -2,7 +2,8 @@
 
 What the framework generates of a kernel still leaves registers, spills and local memory to NVIDIA's
 compiler. Where it is at hand, a third request has the worker compile the generated source for the
-architecture of the kernel's device, without a GPU.
+architecture of the kernel's device, without a GPU. TVM has LLVM: for a CPU the worker compiles the
+kernel for its processor.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from tirlens.pipeline.options import Options
 from tirlens.pipeline.plan import Part, Plan, plan_analysis
 from tirlens.source.source_file import SourceFile
 from tirlens_sass import ListingError
-from tirlens_worker.facts import Caveat, KernelFacts
+from tirlens_worker.facts import Assembly, Caveat, KernelFacts
 from tirlens_worker.protocol import (
+    ASSEMBLY,
     CUDA,
     SASS,
     Analyze,
@@ -33,6 +35,7 @@ from tirlens_worker.protocol import (
     KernelRequest,
     Result,
 )
+from tirlens_x86 import essential
 
 #: The frameworks whose generated source is compiled.
 FRAMEWORKS = frozenset({"tilelang", "tvm"})
@@ -49,25 +52,28 @@ def compilation_request(
     compile, or no compiler.
     """
     requests: dict[tuple[str, str, str], KernelRequest] = {}
-    if not options.compile or not (compiler.nvcc and compiler.nvdisasm):
+    if not options.compile:
         return None
+    has_nvcc = bool(compiler.nvcc and compiler.nvdisasm)
     index, requested = KernelIndex(source), RequestIndex(first.kernels)
     versions = Counter((kernel.name, kernel.prim_func) for kernel in first.kernels)
     choices = choose_devices(result.kernels, index.find, options)
     for facts, choice in zip(result.kernels, choices, strict=True):
-        arch = compiled_architecture(facts, choice.device)
         request = requested.find(facts)
-        if arch is None or request is None or facts.compiled_for(arch) is not None:
+        arch = compiled_architecture(facts, choice.device) if has_nvcc else None
+        processor = compiled_processor(facts, choice.device)
+        target = processor or arch
+        if request is None or target is None or _is_compiled(facts, target):
             continue
         if versions[request.name, request.prim_func] > 1:
             # The code of two kernels with one name cannot be distinguished.
             continue
-        requests[facts.definition, facts.call, arch] = replace(
+        requests[facts.definition, facts.call, target] = replace(
             request,
             candidates=(CallCandidate(facts.call, facts.call_source, required=True),),
             allow_assumed=False,
-            lower_to={"kind": "cuda", "arch": arch},
-            emit=(CUDA, SASS),
+            lower_to={"kind": "llvm" if processor else "cuda", "arch": target},
+            emit=(ASSEMBLY,) if processor else (CUDA, SASS),
         )
     if not requests:
         return None
@@ -124,6 +130,10 @@ def complete_compilation(
 
 def compilation_of(code: GeneratedCode, kernel: KernelFacts | None) -> Compilation:
     """The outcome of compiling a kernel, whose facts link more lines of its `code`."""
+    for text in code.texts:
+        if text.language == ASSEMBLY:
+            made = Assembly(code.arch, essential(text.text))
+            return Compilation(code.kernel, code.name, code.call, code.arch, assembly=made)
     launch, error = None, code.error or code.resources_error or "it has no kernel"
     try:
         linked = code if kernel is None else with_array_links(code, kernel)
@@ -155,18 +165,29 @@ def with_compilations(facts: KernelFacts, found: Sequence[Compilation]) -> Kerne
     reasons = [
         (item.arch, item.error or item.unfinished)
         for item in own
-        if item.launch is None and item.arch not in facts.refused
+        if item.launch is None and item.assembly is None and item.arch not in facts.refused
     ]
     if not own:
         return facts
     return replace(
         facts,
         compiled=(*facts.compiled, *(item.launch for item in own if item.launch is not None)),
+        assembly=(*facts.assembly, *(item.assembly for item in own if item.assembly is not None)),
         caveats=(
             *facts.caveats,
             *(Caveat(f"was not compiled for {arch}: {reason}") for arch, reason in reasons),
         ),
     )
+
+
+def _is_compiled(facts: KernelFacts, target: str) -> bool:
+    return facts.compiled_for(target) is not None or facts.assembly_for(target) is not None
+
+
+def compiled_processor(facts: KernelFacts, device: Device) -> str | None:
+    """LLVM's processor to compile a kernel for; None for a kernel that is not compiled for one."""
+    is_loops = facts.framework == "tvm" and not facts.launch.grid and not facts.launch.threads
+    return device.cpu.processor or None if is_loops and device.cpu is not None else None
 
 
 def compiled_architecture(facts: KernelFacts, device: Device) -> str | None:

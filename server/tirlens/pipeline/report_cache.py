@@ -55,8 +55,9 @@ def _with_advice(
         facts = counts.facts
     question = Question(facts, device, bindings, report=report, workload=counts)
     report = _with_headroom(replace(report, advice=advise(question)), counts, device)
-    if facts.compiled and report.advice:
-        uncompiled = analyze(replace(facts, compiled=()), device, bindings, counts, by_line=False)
+    if (facts.compiled or facts.assembly) and report.advice:
+        estimated = replace(facts, compiled=(), assembly=())
+        uncompiled = analyze(estimated, device, bindings, counts, by_line=False)
         report = replace(report, uncompiled_time_s=uncompiled.time_s)
     return report
 

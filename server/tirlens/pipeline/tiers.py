@@ -68,9 +68,9 @@ def complete_tier(request: Analyze, answer: Result, kernels: Sequence[KernelFact
 
 def without_compilation(facts: KernelFacts) -> KernelFacts:
     """`facts` without what the compiler made of the kernel."""
-    return replace(facts, compiled=())
+    return replace(facts, compiled=(), assembly=())
 
 
 def as_written(facts: KernelFacts) -> KernelFacts:
     """`facts` of the source alone."""
-    return replace(facts, lowered=(), refused={}, compiled=())
+    return replace(facts, lowered=(), refused={}, compiled=(), assembly=())

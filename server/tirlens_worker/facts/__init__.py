@@ -10,7 +10,7 @@ standard library.
 
 from __future__ import annotations
 
-from .compiled import CompiledLaunch, LocalAccess
+from .compiled import Assembly, CompiledLaunch, LocalAccess
 from .expressions import Expr, Variable
 from .kernel import Built, Caveat, KernelFacts, Launch, ModelSizes, Requirement
 from .lowered import LoweredLaunch, LoweredRoutes, MatrixProduct, Move, SharedArray, TileLoad
@@ -50,6 +50,7 @@ __all__ = [
     "AccessMode",
     "Annotate",
     "Arith",
+    "Assembly",
     "Atomic",
     "Barrier",
     "BarrierKind",

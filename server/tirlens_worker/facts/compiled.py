@@ -1,4 +1,4 @@
-"""What NVIDIA's compiler made of a kernel for one architecture."""
+"""What compilers made of a kernel: NVIDIA's for an architecture, LLVM for a processor."""
 
 from __future__ import annotations
 
@@ -45,3 +45,11 @@ class CompiledLaunch:
     spill_bytes: Optional[int] = None
     static_shared_bytes: int = 0
     local_accesses: Tuple[LocalAccess, ...] = ()
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The assembly that LLVM made of a kernel for one processor (``znver4``), in AT&T syntax."""
+
+    processor: str
+    text: str

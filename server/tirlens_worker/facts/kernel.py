@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Dict, Mapping, Optional, Tuple
 
-from .compiled import CompiledLaunch
+from .compiled import Assembly, CompiledLaunch
 from .expressions import Expr, Variable
 from .lowered import LoweredLaunch
 from .mappings import no_entries
@@ -108,7 +108,8 @@ class KernelFacts:
     `requires` are the features of GPUs that its own instructions need.
     `lowered` has the launch for each architecture that the kernel was lowered for, `refused` the
     error of the framework for each that it cannot be lowered for, `compiled` what the compiler made
-    for each that it was compiled for; all are set later.
+    for each that it was compiled for, `assembly` that of LLVM for each processor; all are set
+    later.
     """
 
     name: str
@@ -134,6 +135,7 @@ class KernelFacts:
     lowered: Tuple[LoweredLaunch, ...] = ()
     refused: Mapping[str, str] = field(default_factory=no_entries)
     compiled: Tuple[CompiledLaunch, ...] = ()
+    assembly: Tuple[Assembly, ...] = ()
     built: Optional[Built] = None
     requires: Tuple[Requirement, ...] = ()
 
@@ -151,3 +153,7 @@ class KernelFacts:
     def compiled_for(self, arch: str) -> Optional[CompiledLaunch]:
         """What the compiler made for an architecture; None if it was not compiled for it."""
         return next((launch for launch in self.compiled if launch.arch == arch), None)
+
+    def assembly_for(self, processor: str) -> Optional[Assembly]:
+        """What LLVM made for a processor; None if the kernel was not compiled for it."""
+        return next((one for one in self.assembly if one.processor == processor), None)

@@ -322,10 +322,13 @@ def device_file(
         is_detected = is_whole(key) and key not in ("cpu.l3.bytes", "cpu.tlb_bytes")
         return OTHER_SOURCES.get(key, detected if is_detected else source)
 
+    numbers = {key: SourcedNumber(value, source_of(key)) for key, value in measured.items()}
+    if found.processor:
+        numbers["cpu.processor"] = SourcedNumber(found.processor, "")
     return file_text(
         load(found.base).id,
         found.name,
         f"{found.name}, {found.cores} cores",
-        {key: SourcedNumber(value, source_of(key)) for key, value in measured.items()},
+        numbers,
         [f"No two runs agreed of: {', '.join(unrepeated)}"] if unrepeated else [],
     )

@@ -15,9 +15,9 @@ _COMMENT_COLUMNS = 98
 
 @dataclass(frozen=True)
 class SourcedNumber:
-    """A number in the unit of its key, and where it is from."""
+    """A number in the unit of its key, or a name, and where it is from; names have no source."""
 
-    value: float
+    value: float | str
     source: str
 
 
@@ -55,10 +55,10 @@ def file_text(
     sources: list[str] = []
     for key, number in numbers.items():
         table, name_in_table = _table_of(key)
-        value = f"{int(number.value)}" if is_whole(key) else f"{number.value:.4g}"
         entries = tables.setdefault(table, []) if table else lines
-        entries.append(f"{name_in_table} = {value}")
-        sources.append(f'"{key}" = {_toml_string(number.source)}')
+        entries.append(f"{name_in_table} = {_toml_value(key, number.value)}")
+        if not isinstance(number.value, str):
+            sources.append(f'"{key}" = {_toml_string(number.source)}')
     for table, entries in tables.items():
         lines += ["", f"[{table}]", *entries]
     return "\n".join([*lines, "", "[sources]", *sources, ""])
@@ -86,6 +86,12 @@ def _comment(text: str) -> list[str]:
         else:
             lines.append(f"# {word}")
     return lines
+
+
+def _toml_value(key: str, value: float | str) -> str:
+    if isinstance(value, str):
+        return _toml_string(value)
+    return f"{int(value)}" if is_whole(key) else f"{value:.4g}"
 
 
 def _toml_string(value: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tirlens.hardware.cpu_core import CACHE_LINE_BYTES
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Buffer
+from tirlens_worker.facts import Buffer, KernelFacts
 
 from ..constants import constant
 from ..dtypes import scalar_class
@@ -25,9 +25,9 @@ from ..tree.node import CostNode, leaves_of
 from ..tree.table import Table
 from ..tree.timed_kernel import TimedKernel
 from ..tree.timed_node import timed_tree
-from .compiler import Nest, compile_loops
+from .compiler import Nest, compile_loops, executed_code
 from .compiler.statements import NestStatement
-from .in_core import CoreTime, time_core
+from .in_core import CoreTime, executed_core_times, time_core
 from .memory import TransferTime, time_transfers
 
 CPU_OVERLAP_EXPONENT = constant(
@@ -54,12 +54,16 @@ class CpuKernel(TimedKernel):
     ----------
     busy_cores
         The cores that the kernel's parallel loops keep busy.
+    is_executed
+        Whether the in-core times are those of the instructions that LLVM made.
     """
 
     busy_cores: int
+    is_executed: bool
 
 
 def model_cpu_kernel(
+    facts: KernelFacts,
     nodes: tuple[CostNode, ...],
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[int]],
@@ -71,6 +75,8 @@ def model_cpu_kernel(
 
     Parameters
     ----------
+    facts
+        The kernel.
     nodes
         The body of the kernel, counted.
     buffers, shapes
@@ -86,6 +92,9 @@ def model_cpu_kernel(
     core_times = [
         time_core(nest, device, share) for nest, share in zip(kernel.nests, shares, strict=True)
     ]
+    code = executed_code(facts, shapes, device)
+    if code is not None:
+        core_times = executed_core_times(code, kernel.nests, core_times, device)
     instructions = [
         core.instructions / max(_most_executions(nest) * share, 1)
         for nest, core, share in zip(kernel.nests, core_times, shares, strict=True)
@@ -106,7 +115,7 @@ def model_cpu_kernel(
     busy = Busy(Table(unit_s), Table(NO_SPILLS for _ in leaves))
     node_times = timed_tree(nodes, lambda leaf: time_s[leaf.number])
     time = KernelTime(launch_s, node_times.total_s, 0.0, None)
-    return CpuKernel(nodes, Table(traffic), busy, None, node_times, time, cores)
+    return CpuKernel(nodes, Table(traffic), busy, None, node_times, time, cores, code is not None)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tirlens.hardware.spec import Device
 
 from .. import cpu
-from ..report import Launch, MemoryTraffic, Work
+from ..report import CaveatNote, Launch, MemoryTraffic, Work
 from ..roofline import roofline_seconds
 from ..workload import Workload
 from .bound import find_cpu_bound
@@ -15,7 +15,9 @@ from .traffic import sum_traffic
 
 def report_cpu(workload: Workload, work: Work, device: Device) -> Modelled:
     """The time of a kernel with `work` operations, and its roofline."""
-    kernel = cpu.model_cpu_kernel(workload.tree, workload.buffers, workload.shapes, device)
+    kernel = cpu.model_cpu_kernel(
+        workload.facts, workload.tree, workload.buffers, workload.shapes, device
+    )
     traffic = sum_traffic(kernel, workload.counted.footprint, work, device)
     refusal = None
     if workload.is_scheduled:
@@ -34,9 +36,18 @@ def report_cpu(workload: Workload, work: Work, device: Device) -> Modelled:
         launch=Launch(schedule="cpu"),
         judge=judge,
         refusal=refusal,
-        notes=(),
+        notes=_notes(workload, kernel, device),
         math_fidelity=None,
     )
+
+
+def _notes(workload: Workload, kernel: cpu.CpuKernel, device: Device) -> tuple[CaveatNote, ...]:
+    facts, core = workload.facts, device.cpu
+    assert core is not None
+    if kernel.is_executed or facts.assembly_for(core.processor) is None:
+        return ()
+    text = "its assembly does not tell how often each instruction executes: times are estimates"
+    return (CaveatNote(text, facts.span),)
 
 
 def _cached_roofline_s(traffic: MemoryTraffic, work: Work, device: Device) -> float | None:

@@ -23,6 +23,7 @@ def identify(facts: KernelFacts, device: Device, bindings: Mapping[str, int] | N
     bound = _bound_sizes(facts, bindings)
     guessed = _guessed_sizes(facts, bindings)
     lowered, compiled = facts.lowered_for(device.arch), facts.compiled_for(device.arch)
+    is_assembled = device.cpu is not None and facts.assembly_for(device.cpu.processor) is not None
     return Identity(
         name=facts.name,
         definition=facts.definition,
@@ -40,7 +41,7 @@ def identify(facts: KernelFacts, device: Device, bindings: Mapping[str, int] | N
         device_id=device.id,
         device_name=device.name,
         sm_count=device.sm_count,
-        launch_facts="compiled" if compiled else "lowered" if lowered else "source",
+        launch_facts="compiled" if compiled or is_assembled else "lowered" if lowered else "source",
         lowered=lowered,
         compiled=compiled,
         lowering_error=facts.refused.get(device.arch, ""),

@@ -13,7 +13,7 @@ import importlib
 import re
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
-from ...protocol import CUDA, LIBRARY_LINE, NO_LINE, TIR, GeneratedText
+from ...protocol import ASSEMBLY, CUDA, LIBRARY_LINE, NO_LINE, TIR, GeneratedText
 from .. import removed_names
 from ..compile_options import PASS_CONFIGS
 from ..ir import dialect
@@ -41,6 +41,8 @@ def generate(
     Raises:
         LoweringError: the framework raises an error, or yields no kernel.
     """
+    if target.get("kind") == "llvm":
+        return [_assembly(prim_func, framework, target)]
     try:
         if framework == "tilelang":
             functions, source = _lower_tilelang(prim_func, target)
@@ -60,6 +62,26 @@ def generate(
     if TIR in languages:
         texts.append(_print_functions(functions, path))
     return texts
+
+
+def _assembly(prim_func: Any, framework: str, target: Mapping[str, Any]) -> GeneratedText:
+    """The assembly that LLVM makes for the processor that is the target's ``arch``."""
+    if framework != "tvm":
+        raise LoweringError("kernels of {} are not compiled for a CPU".format(framework))
+    tvm = importlib.import_module("tvm")
+    # `tvm.compile` is patched while a file is executed; this is the original.
+    compile_now = importlib.import_module("tvm.driver").compile
+    name = str(dialect.attributes(prim_func).get("global_symbol") or _PRIVATE)
+    try:
+        made = compile_now(
+            prim_func.with_attr("global_symbol", name),
+            target=tvm.target.Target({"kind": "llvm", "mcpu": str(target.get("arch", ""))}),
+        )
+        module = getattr(made, "mod", made)
+        show = getattr(module, "inspect_source", None) or module.get_source
+        return GeneratedText(ASSEMBLY, str(show("asm")), ())
+    except Exception as error:
+        raise LoweringError(message(str(error)) or type(error).__name__) from error
 
 
 def _lower_tilelang(prim_func: Any, target: Mapping[str, Any]) -> Tuple[List[Any], str]:

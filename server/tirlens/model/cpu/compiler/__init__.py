@@ -4,6 +4,7 @@ Full unrolling, loop vectorization with interleaved access groups, vector widths
 elimination of loads and stores follow LLVM's passes.
 """
 
+from .executed_code import executed_code
 from .loop_nests import CompiledKernel, Nest, compile_loops
 
-__all__ = ["CompiledKernel", "Nest", "compile_loops"]
+__all__ = ["CompiledKernel", "Nest", "compile_loops", "executed_code"]

@@ -10,11 +10,14 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import platform
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Dict, Generator, Iterator, List, Tuple
 
+# What LLVM compiles for without a processor; on Arm it is not known.
+PLAIN_PROCESSOR = "x86-64" if platform.machine().lower() in ("x86_64", "amd64") else ""
 # Rounds are seconds apart, so that a short disturbance affects at most one of them.
 MIN_ROUNDS = 8
 # Most rounds, if the two least times of a kernel do not agree before.
@@ -37,7 +40,16 @@ def main() -> None:
     given = json.loads(sys.argv[-1])
     sizes = given["sizes"]
     os.environ.setdefault("TVM_NUM_THREADS", str(sizes["cores"]))
-    print(json.dumps(measure(sizes, given["host"])))
+    seconds = measure(sizes, given["host"])
+    print(json.dumps({"seconds": seconds, "processor": processor(given["host"])}))
+
+
+def processor(host: bool) -> str:
+    """LLVM's name of this machine's processor, or of that of plain ``llvm``."""
+    if not host:
+        return PLAIN_PROCESSOR
+    tvm: Any = importlib.import_module("tvm")
+    return str(tvm.get_global_func("target.llvm_get_system_cpu")())
 
 
 def measure(sizes: Dict[str, int], host: bool) -> Dict[str, List[float]]:
@@ -57,7 +69,7 @@ def measure(sizes: Dict[str, int], host: bool) -> Dict[str, List[float]]:
     tvm: Any = importlib.import_module("tvm")
     options = {"kind": "llvm"}
     if host:
-        options["mcpu"] = str(tvm.get_global_func("target.llvm_get_system_cpu")())
+        options["mcpu"] = processor(host)
     target = tvm.target.Target(options)
     print("compiling the kernels", file=sys.stderr, flush=True)
     kernels = [
