@@ -27,7 +27,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from statistics import mean, median
@@ -168,11 +168,15 @@ def machine(name: str) -> tuple[Path, Path]:
     return HERE / f"{name}.toml", HERE / "facts" / f"{name}.json.gz"
 
 
-def rows(device: Device, table: Path) -> list[Row]:
-    """The kernels of a table with the model's times on a device."""
+def rows(device: Device, table: Path, with_code: bool = True) -> list[Row]:
+    """The kernels of a table with the model's times on a device.
+
+    With the code that LLVM made, where the table has it.
+    """
     out: list[Row] = []
     for entry in json.loads(gzip.decompress(table.read_bytes())):
-        report = analyze(from_json(KernelFacts, entry["facts"]), device)
+        facts = from_json(KernelFacts, entry["facts"])
+        report = analyze(facts if with_code else replace(facts, assembly=()), device)
         name = f"{entry['workload']} | {entry['schedule']}"
         if report.time_s is None or report.time_band_s is None:
             raise ValueError(f"{name}: no time: {report.message}")

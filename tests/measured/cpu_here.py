@@ -5,8 +5,8 @@
 
 Runs in an environment with tvm. Calibrates the CPU unless a device file is given, compiles and
 times the kernels of `cpu_kernels.first_sight` (or of other families) in several rounds, and prints
-the least time of each beside its prediction. ``spread`` is how much longer the second least round
-took. The largest spreads say how busy the machine is.
+the least time of each beside two predictions: with LLVM's code, and by the source alone. ``spread``
+is how much longer the second least round took. The largest spreads say how busy the machine is.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import json
 import os
 import sys
 import tempfile
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ from tirlens.hardware.calibration.cpu import (  # noqa: E402
     kernel_sizes,
 )
 from tirlens.hardware.detect_cpu import detect  # noqa: E402
+from tirlens_worker.facts import Assembly  # noqa: E402
+from tirlens_x86 import essential  # noqa: E402
 
 FAMILIES = ("first_sight",)
 ROUNDS = 3
@@ -41,7 +44,7 @@ ROUNDS = 3
 def calibrated(folder: Path) -> Device:
     """The device of this machine, measured now."""
     calibration = importlib.import_module("tirlens_worker.frameworks.benchmarking.calibration.cpu")
-    found = detect()
+    found = replace(detect(), processor=calibration.processor(True))
     sizes = kernel_sizes(found)
     seconds = {name: least for name, (least, *_) in calibration.measure(sizes, True).items()}
     text = device_file(found, device_numbers(found, seconds), datetime.now(timezone.utc).date())
@@ -55,19 +58,23 @@ def measured_table(families: tuple[str, ...], rounds: int) -> list[dict[str, Any
     from cpu_measure import facts_of, host, seconds
 
     from tirlens_worker.codec import to_json
+    from tirlens_worker.frameworks.lowering.generate import generate
 
     target = host()
+    llvm = {"kind": "llvm", "arch": str(target.attrs["mcpu"])}
     table: list[dict[str, Any]] = []
     for family in families:
         for workload, schedule, func in importlib.import_module(f"cpu_kernels.{family}").kernels():
             facts = facts_of(func, workload.split()[0])
+            (made,) = generate(func, "tvm", llvm, "", ("assembly",))
+            code = Assembly(llvm["arch"], essential(made.text))
             table.append(
                 {
                     "family": family,
                     "workload": workload,
                     "schedule": schedule,
                     "runs_s": [],
-                    "facts": to_json(facts),
+                    "facts": to_json(replace(facts, assembly=(code,))),
                     "again": (func, facts, target),
                 }
             )
@@ -80,17 +87,17 @@ def measured_table(families: tuple[str, ...], rounds: int) -> list[dict[str, Any
     return table
 
 
-def show(found: list[Row]) -> None:
-    """Print each kernel, and the figures of all."""
-    print(f"{'kernel':48} {'measured us':>11} {'spread':>7} {'predicted':>10} {'ratio':>6} bound")
-    for row in found:
+def show(compiled: list[Row], written: list[Row]) -> None:
+    """Print each kernel, and the figures of all, with LLVM's code and by the source alone."""
+    print(f"{'kernel':48} {'measured us':>11} {'spread':>7} {'code':>6} {'source':>6}  bound")
+    for row, source in zip(compiled, written, strict=True):
         inside = row.band_s[0] <= row.measured_s <= row.band_s[1]
         print(
             f"{row.workload + ' | ' + row.schedule:48.48} {row.measured_s * 1e6:11.1f} "
-            f"{row.spread:7.1%} {row.model_s * 1e6:10.1f} {row.model_s / row.measured_s:6.2f}"
-            f"{' ' if inside else '*'}{row.bound}"
+            f"{row.spread:7.1%} {row.model_s / row.measured_s:6.2f} "
+            f"{source.model_s / row.measured_s:6.2f} {' ' if inside else '*'}{row.bound}"
         )
-    print(f"\n{HEADER}\n" + line("all", found))
+    print(f"\n{HEADER}\n{line('with code', compiled)}\n{line('source alone', written)}")
 
 
 def main() -> None:
@@ -107,7 +114,7 @@ def main() -> None:
         if not path.exists():
             text = json.dumps(measured_table(tuple(given.families), given.rounds))
             path.write_bytes(gzip.compress(text.encode(), mtime=0))
-        show(rows(device, path))
+        show(rows(device, path), rows(device, path, with_code=False))
 
 
 if __name__ == "__main__":
