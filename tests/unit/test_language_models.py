@@ -93,6 +93,25 @@ CASES = {
         "deepseek-v3.2",
         {"heads": 64, "index_dim": 128, "topk": 2048},
     ),
+    "tokens that an indexer selects, of the model with heads of this width": Case(
+        "b m n h d topk",
+        "sparse_attn_kernel/kernel",
+        "deepseek-v4-flash",
+        {"h": 64, "d": 512, "topk": 512},
+        {"d": 512},
+    ),
+    "blocks that are selected are no tokens": Case(
+        "b heads dim topk", "block_sparse_attn", "llama-3.1-8b", {"heads": 32, "dim": 128}
+    ),
+    "letters of a mixture of experts": Case(
+        "E K H I",
+        "down_kernel/moe",
+        "deepseek-v3.2",
+        {"E": 256, "K": 8, "H": 7168, "I": 2048},
+    ),
+    "letters of a product of each expert": Case(
+        "N K num_experts", "grouped_gemm/moe", "deepseek-v3.2", {"num_experts": 256}
+    ),
     "experts": Case(
         "num_topk num_experts num_sms",
         "get_aux_fi_kernel/moe",

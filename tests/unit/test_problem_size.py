@@ -148,11 +148,11 @@ def test_the_only_call_gives_its_dynamic_sizes_to_the_others() -> None:
 
 def test_kernels_without_calls_share_what_incomplete_calls_give() -> None:
     """The batch of the first, the length that only one has; blocks are those of each."""
-    names = ("batch", "length", "heads", "block_M")
+    names = ("batch", "length", "heads", "width", "block_M")
     hints = [
         {"batch": ("2",), "length": ("512",), "block_M": ("64",)},
         {"batch": ("4",), "heads": ("16",)},
-        {"mode": ("'max'",)},
+        {"mode": ("'max'",), "width": ("1",)},
     ]
     kernels = [
         replace(_kernel(f"k{number}", []), parameters=names, hints=values)
@@ -162,5 +162,5 @@ def test_kernels_without_calls_share_what_incomplete_calls_give() -> None:
     assert [dict(kernel.hints) for kernel in with_one_problem(kernels)] == [
         {**sizes, "block_M": ("64",)},
         {**sizes, "batch": ("4",)},
-        {"mode": ("'max'",), **sizes},
+        {"mode": ("'max'",), "width": ("1",), **sizes},
     ]

@@ -1,5 +1,8 @@
 """The sizes of dynamic dimensions of a kernel, from the arrays with which it is called."""
 
+# The values of another program have no static types.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import ast
@@ -68,11 +71,39 @@ def dynamic_dimensions(factory: FunctionNode) -> tuple[tuple[Parameter, ...], ..
 def sizes_of(call: GoalCall, kernels: Sequence[Sequence[Parameter]]) -> dict[str, int]:
     """The sizes that the arguments of a call of the compiled kernel give to its names.
 
-    The kernel is the one of which the parameters fit best.
+    The kernel is the one of which the parameters fit best. Names that are left have the sizes that
+    the program gives with the compiled kernel.
     """
     positional, named = call.inner or ([], {})
     fits = [_fit(positional, named, kernel) for kernel in kernels]
-    return min(fits, key=lambda fit: (fit[0], -len(fit[1])))[1] if fits else {}
+    found = min(fits, key=lambda fit: (fit[0], -len(fit[1])))[1] if fits else {}
+    names = {name for kernel in kernels for item in kernel for name in _names_of(item)}
+    of_record = {
+        name: size for name, size in call.record_sizes.items() if name in names and size > 0
+    }
+    return {**of_record, **found}
+
+
+def note_record_sizes(given: Sequence[Value]) -> None:
+    """Note the sizes in a dict that is `given` to a function or class with a kernel.
+
+    A program that runs many kernels has a record of each: ``Case(build(64), sizes={"M": 16})``.
+    """
+    calls = [value for value in given if isinstance(value, GoalCall)]
+    for table in given if calls else ():
+        if isinstance(table, dict):
+            sizes = {name: size for name, size in table.items() if type(size) is int}
+            if len(sizes) == len(table) and all(isinstance(name, str) for name in sizes):
+                for call in calls:
+                    call.record_sizes.update(sizes)
+
+
+def _names_of(parameter: Parameter) -> Iterator[str]:
+    if parameter.number is not None:
+        yield parameter.number
+    for dimension in (*parameter.shape, *parameter.strides):
+        if dimension is not None:
+            yield dimension.name
 
 
 def _fit(

@@ -14,6 +14,7 @@ from tirlens.evaluation import unknown_sizes
 from tirlens.evaluation.assignment import assign, subscript_key
 from tirlens.evaluation.control_flow import RaisedError
 from tirlens.evaluation.data_files import FilePath
+from tirlens.evaluation.dynamic_sizes import note_record_sizes
 from tirlens.evaluation.libraries import dispatch, names
 from tirlens.evaluation.libraries.names import path_of
 from tirlens.evaluation.libraries.torch import element_values, shapes, tensors
@@ -327,6 +328,7 @@ def _call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
             named |= {key: item for key, item in items if isinstance(key, str)}
     if isinstance(function, External) and function.path == "builtins.super":
         return super_of(machine, frame)
+    note_record_sizes([*(positional or ()), *named.values()])
     machine.site = CallSite(frame.module.path, node, frame, function)
     value = machine.call(function, UNKNOWN if positional is None else positional, named)
     if isinstance(node.func, ast.Attribute) and _changes_contents(function):

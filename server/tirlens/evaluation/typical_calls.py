@@ -55,13 +55,18 @@ def typical_calls(
     """
     # Only calls of the compiled kernel need these, which are found by walks over the factory.
     is_compiled_called = any(call.inner for _, call in found)
-    dimensions = dynamic_dimensions(factory) if is_compiled_called else ()
+    has_sizes = is_compiled_called or any(call.record_sizes for _, call in found)
+    dimensions = dynamic_dimensions(factory) if has_sizes else ()
     inner = returned_parameters(factory) if is_compiled_called else ()
     sizes: dict[str, list[dict[str, int]]] = {}
     by_kind: dict[str, dict[str, GoalCall]] = {}
     values: dict[str, Counter[str]] = {}
+    fullest = min(found, key=lambda pair: len(pair[1].missing), default=None)
     for kind, call in found:
+        is_alike = fullest is None or _has_modes_of(call, fullest[1])
         for name, value in _values(call, inner, dimensions):
+            if not is_alike and fullest is not None and name in fullest[1].missing:
+                continue
             with contextlib.suppress(UnknownValueError):
                 values.setdefault(name, Counter())[renderer.text(value)] += 1
         with contextlib.suppress(UnknownValueError):
@@ -77,7 +82,6 @@ def typical_calls(
             span = _span(kept[expression])
             bindings = typical_sizes(sizes[expression])
             calls.setdefault(expression, RepositoryCall(expression, span, kind, bindings))
-    fullest = min(found, key=lambda pair: len(pair[1].missing), default=None)
     together: dict[str, str] = {}
     if fullest is not None:
         together = renderer.texts(dict(_values(fullest[1], inner, dimensions)))
@@ -127,6 +131,18 @@ def _values(
     yield from _inner_arguments(call, inner)
     if call.missing:
         yield from sizes_of(call, dimensions).items()
+
+
+def _has_modes_of(call: GoalCall, other: GoalCall) -> bool:
+    """Whether the texts and flags among the arguments of two calls agree.
+
+    A call in another mode may give a size that has no meaning there: no expert, one row.
+    """
+    return all(
+        value == other.arguments.get(name, value)
+        for name, value in call.arguments.items()
+        if isinstance(value, (str, bool))
+    )
 
 
 def _inner_arguments(call: GoalCall, names: Sequence[str]) -> Iterator[tuple[str, Value]]:

@@ -314,7 +314,8 @@ class GoalCall:
     itself, `self_` is the object whose method is called, `method` as in `Function`. `around` are
     the arguments of the function in which the goal is defined. `root` is the kind of the
     program that leads to the call, one of `KINDS`. `relations` are conditions on the parameters
-    that are not known (`unknown_sizes.py`).
+    that are not known (`unknown_sizes.py`), `record_sizes` sizes that a record has
+    with the result, by name.
     """
 
     goal: Goal
@@ -332,6 +333,7 @@ class GoalCall:
     around: Mapping[str, Value] = field(default_factory=dict[str, Any])
     root: str = "program"
     relations: tuple[str, ...] = ()
+    record_sizes: dict[str, int] = field(default_factory=dict[str, int])
 
 
 def is_known(value: Value) -> bool:

@@ -73,15 +73,21 @@ class KernelNames:
 
 @dataclass(frozen=True)
 class _Row:
-    """What names that `pattern` matches mean, with another name that `others` matches."""
+    """What names that `pattern` matches mean, with another name that `others` matches.
+
+    And without one that `excluded` matches.
+    """
 
     pattern: re.Pattern[str]
     meaning: Meaning
     others: re.Pattern[str] | None
+    excluded: re.Pattern[str] | None
 
     def includes(self, name: str, names: Iterable[str]) -> bool:
         """Whether the row is of `name`, one of `names`, in lower case."""
         if self.pattern.fullmatch(name) is None:
+            return False
+        if self.excluded is not None and any(map(self.excluded.fullmatch, names)):
             return False
         return self.others is None or any(
             self.others.fullmatch(other) for other in names if other != name
@@ -134,5 +140,6 @@ def _table() -> _Table:
 
 def _row(row: Mapping[str, Any]) -> _Row:
     sums = tuple(tuple(part.strip() for part in text.split("+")) for text in row["size"])
-    others = re.compile(row["with"]) if "with" in row else None
-    return _Row(re.compile(row["names"]), Meaning(sums, bool(row.get("optional"))), others)
+    others, excluded = (re.compile(row[key]) if key in row else None for key in ("with", "without"))
+    meaning = Meaning(sums, bool(row.get("optional")))
+    return _Row(re.compile(row["names"]), meaning, others, excluded)

@@ -29,6 +29,7 @@ _OF_KERNEL = re.compile(
 )
 
 
+_IS_BATCH = re.compile(r"(?i)(.*_)?batch(_?size)?|bs|b")
 # So many different problems are compared with all calls.
 _MAX_PROBLEMS = 16
 
@@ -148,6 +149,8 @@ def _sizes_in(kernel: KernelSource) -> dict[str, str]:
         if name in kernel.parameters
         and values
         and values[0].isdigit()
+        # A kernel in a mode without experts has one of them.
+        and (int(values[0]) > 1 or _IS_BATCH.fullmatch(name))
         and not _OF_KERNEL.fullmatch(name)
     }
 

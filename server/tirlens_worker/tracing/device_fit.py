@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Tuple
 
 from ..facts import KernelFacts
+from ..frameworks.symbolic.evaluation import evaluate
 from ..program import fake_gpu
 from ..program.document import Document
 from . import assumed_values
@@ -43,10 +44,20 @@ def fit(function: Any, document: Document, hints: Mapping[str, Tuple[str, ...]])
         time_s = work_time_s(facts, sizes)
     except Exception:
         return Fit(is_large=_has_large_arrays(function))
+    # A larger size gives a single block more work, and no other SM any.
+    sms = fake_gpu.current().sm_count if _has_one_block(facts, sizes) else 1
     return Fit(
         _is_launchable(function, facts),
         time_s > LONGEST_S or _has_large_arrays(function),
-        time_s < _SHORTEST_S,
+        time_s * sms < _SHORTEST_S,
+    )
+
+
+def _has_one_block(facts: KernelFacts, sizes: Mapping[str, int]) -> bool:
+    """Whether the grid is a single block; `sizes` are those of dynamic dimensions."""
+    known = {**facts.sizes, **sizes}
+    return bool(facts.launch.grid) and all(
+        evaluate(extent, known.get) == 1 for extent in facts.launch.grid
     )
 
 
