@@ -69,6 +69,7 @@ KERNELS = (
     HeldKernel("attention-backward-atomic", "compiled", 33),
     HeldKernel("attention-sparse", "h100_examples", 13),
     HeldKernel("attention-warp-roles", "h200_tileops", 0),
+    HeldKernel("attention-spilled", "h100_examples", 21),
     HeldKernel("chunk-scan", "tilelang_readmes", 28),
     HeldKernel("delta-rule-chunk", "h100_examples", 23),
     HeldKernel("delta-rule-decode", "compiled", 14),

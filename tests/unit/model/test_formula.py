@@ -130,6 +130,21 @@ def test_a_bound_that_never_holds_back_is_left_out():
     assert total == [15]
 
 
+@pytest.mark.parametrize(("start", "step"), [(0, 2), (3, 1), (2, 3)])
+def test_the_start_and_the_step_of_a_loop_are_in_a_formula(start, step):
+    """The inner loop runs over the values of the outer one: ``sum(start + step * i for i)``."""
+    add = Store("s", arith=(Arith("add", "float32"),))
+    inner = Loop("serial", "k", 0, "i", (add,))
+    outer = Loop("serial", "i", start, "n", (inner,), step=step)
+    facts = kernel((outer,), variables=("n",))
+    expected = sum(start + step * i for i in range(7))
+    assert eval(Formulas(facts).flop(), {"n": 7}) == expected
+    (total,) = (
+        item.total for leaf in statement_counts(count(facts, {"n": 7}).root) for item in leaf.arith
+    )
+    assert total == expected
+
+
 def test_no_formula_where_a_condition_depends_on_data():
     add = Store("s", arith=(Arith("add", "float32"),))
     body = (Branch(("<", ("load", "A", "i"), "n"), (add,)),)
