@@ -1,16 +1,31 @@
-"""What the model uses of machine code: registers, and the accesses of local memory by line."""
+"""What the model uses of machine code: registers, accesses of local memory, executions by line."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tirlens.pipeline.machine_code import cuda_line
+from tirlens.machine_code import document_line
 from tirlens_sass import Function, Instruction, Listing, MemoryAccess, read
-from tirlens_worker.facts import AccessMode, CompiledLaunch, KernelFacts, LocalAccess, Span
+from tirlens_worker.facts import (
+    AccessMode,
+    CompiledLaunch,
+    ExecutedInstructions,
+    KernelFacts,
+    LocalAccess,
+    Pipe,
+    Span,
+)
 from tirlens_worker.protocol import CUDA, NO_LINE, SASS, GeneratedCode, GeneratedText
 
+# Of the units of `tirlens_sass` that are not here the pipe is ``other``.
+_PIPES: dict[str, Pipe] = {
+    "fma": "fma", "fp16": "fma", "fp64": "fp64", "alu": "integer", "xu": "special",
+    "lsu": "memory", "tex": "memory", "tma": "memory",
+}  # fmt: skip
+_INTEGER_PRODUCTS = ("IMAD", "IMUL", "IDP")
+_PRODUCT_WAIT = "WARPGROUP.DEPBAR"
 # The register with the address of a thread's stack frame.
 _STACK_POINTER = ("R", 1)
 
@@ -19,7 +34,7 @@ def compiled_launch(code: GeneratedCode, facts: KernelFacts | None) -> CompiledL
     """What the compiler made of the CUDA source in `code`; None if it was not compiled.
 
     The lines of the CUDA source are linked to those of the document.  `facts` give the launch, for
-    which the executions of spill code are counted.
+    which the executions of instructions are counted.
 
     Raises
     ------
@@ -32,8 +47,7 @@ def compiled_launch(code: GeneratedCode, facts: KernelFacts | None) -> CompiledL
     stores = _most(kernel.spill_store_bytes for kernel in code.compiled)
     loads = _most(kernel.spill_load_bytes for kernel in code.compiled)
     listing, source = read(texts[SASS].text), texts[CUDA]
-    counted = facts if stores or loads else None
-    executions = _executions(listing, counted, source)
+    executions = _executions(listing, facts, source)
     return CompiledLaunch(
         arch=code.arch,
         registers_per_thread=max(kernel.registers_per_thread for kernel in code.compiled),
@@ -41,6 +55,7 @@ def compiled_launch(code: GeneratedCode, facts: KernelFacts | None) -> CompiledL
         spill_bytes=None if stores is None or loads is None else stores + loads,
         static_shared_bytes=max(kernel.static_shared_bytes for kernel in code.compiled),
         local_accesses=tuple(_local_accesses(listing, source.lines, stores, loads, executions)),
+        executed=tuple(_count_by_line(listing, source.lines, executions)),
     )
 
 
@@ -62,6 +77,40 @@ def _executions(
         for kernel in count_kernels(listing, facts, source.text, source.lines, {})
         for part in kernel.functions
     }
+
+
+def _count_by_line(
+    listing: Listing, lines: Sequence[int], executions: Mapping[str, Sequence[float | None]]
+) -> Iterator[ExecutedInstructions]:
+    """The executions of the instructions of each line by pipe, of a function of one kernel.
+
+    A line of which an instruction depends on data is left out.
+    """
+    if len(listing.kernels) != 1:
+        return
+    sums: defaultdict[tuple[int, Pipe], float] = defaultdict(float)
+    unknown: set[int] = set()
+    for function in listing.functions:
+        counted = zip(function.instructions, executions.get(function.name, ()), strict=False)
+        for instruction, times in counted:
+            line = document_line(instruction, lines)
+            if times is None:
+                unknown.add(line)
+            elif instruction.name != "NOP":
+                sums[line, _pipe(instruction)] += times
+    for (line, pipe), times in sums.items():
+        if line != NO_LINE and line not in unknown:
+            yield ExecutedInstructions(Span(line, 0, line, 0), pipe, times)
+
+
+def _pipe(instruction: Instruction) -> Pipe:
+    if instruction.full_name.startswith(_PRODUCT_WAIT):
+        return "product_wait"
+    if instruction.name.startswith(_INTEGER_PRODUCTS):
+        return "multiply"
+    opcode = instruction.opcode
+    unit = None if opcode is None else opcode.unit
+    return _PIPES.get(unit or "", "other")
 
 
 def _most(values: Iterable[int | None]) -> int | None:
@@ -128,8 +177,7 @@ def _accesses(
     line = NO_LINE
     for index, instruction in enumerate(kernel.instructions):
         # What has no line of its own, as spills, is near what it is for.
-        place = cuda_line(instruction, len(lines))
-        line = (lines[place - 1] if place else NO_LINE) or line
+        line = document_line(instruction, lines) or line
         for access in instruction.memory:
             if access.space == "local":
                 loop = kernel.loop_of(index)

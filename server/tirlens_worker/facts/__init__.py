@@ -10,7 +10,7 @@ standard library.
 
 from __future__ import annotations
 
-from .compiled import Assembly, CompiledLaunch, LocalAccess
+from .compiled import Assembly, CompiledLaunch, ExecutedInstructions, LocalAccess, Pipe
 from .expressions import Expr, Variable
 from .kernel import Built, Caveat, KernelFacts, Launch, ModelSizes, Requirement
 from .lowered import LoweredLaunch, LoweredRoutes, MatrixProduct, Move, SharedArray, TileLoad
@@ -63,6 +63,7 @@ __all__ = [
     "CompiledLaunch",
     "Copy",
     "Evaluate",
+    "ExecutedInstructions",
     "Executor",
     "Expr",
     "Fill",
@@ -83,6 +84,7 @@ __all__ = [
     "ModelSizes",
     "Move",
     "Node",
+    "Pipe",
     "Reduce",
     "RegisterRequest",
     "Requirement",

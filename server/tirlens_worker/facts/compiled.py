@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional, Tuple
+from typing import Literal, Optional, Tuple
 
 from .operations import AccessMode
 from .source import Span
@@ -29,6 +29,27 @@ class LocalAccess:
     warp_executions: Optional[float] = None
 
 
+#: A pipe of an SM that executes instructions: ``fma`` (floating point, of 16 bits too), ``fp64``,
+#: ``integer`` (additions, logic, comparisons, moves), ``multiply`` (integer products), ``special``
+#: (special functions and conversions), ``memory`` (loads and stores), ``product_wait`` (waits for
+#: asynchronous matrix instructions), ``other`` (other control, the uniform datapath, matrix
+#: instructions).
+Pipe = Literal["fma", "fp64", "integer", "multiply", "special", "memory", "product_wait", "other"]
+
+
+@dataclass(frozen=True)
+class ExecutedInstructions:
+    """The instructions of one pipe that were compiled from a line of the text.
+
+    `span` is that line, None where it is not known.  `warp_executions` is how often the warps of a
+    block execute them, summed over the instructions, on average over the blocks.
+    """
+
+    span: Optional[Span]
+    pipe: Pipe
+    warp_executions: float
+
+
 @dataclass(frozen=True)
 class CompiledLaunch:
     """What the compiler made of a kernel for one architecture; bytes are those of a thread.
@@ -36,7 +57,8 @@ class CompiledLaunch:
     `arch` is the architecture (``sm_90``).  `registers_per_thread` are those of the launch, which
     ``setmaxnreg`` redistributes among the warps of a block.  `spill_bytes` are stored and loaded by
     the code.  `static_shared_bytes` are those of a block.  A function of several kernels has the
-    most of any.
+    most of any.  `executed` are the executions of its instructions; empty where they are not known,
+    as where its control flow depends on data.
     """
 
     arch: str
@@ -45,6 +67,7 @@ class CompiledLaunch:
     spill_bytes: Optional[int] = None
     static_shared_bytes: int = 0
     local_accesses: Tuple[LocalAccess, ...] = ()
+    executed: Tuple[ExecutedInstructions, ...] = ()
 
 
 @dataclass(frozen=True)

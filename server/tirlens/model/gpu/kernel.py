@@ -15,6 +15,7 @@ from ..tree.node import CostNode, known_sum, leaves_of
 from ..tree.timed_kernel import TimedKernel
 from ..workload import Workload
 from .block import BlockContext, BlockRecord, BlockTime, time_block
+from .compiler.machine_instructions import machine_instructions
 from .compiler.routes import choose_routes
 from .compiler.thread_resources import thread_resources
 from .launch.imbalance import block_times_s, imbalance_factor
@@ -125,10 +126,15 @@ def model_gpu_kernel(
 
 def compile_for(workload: Workload, device: Device) -> Compiled:
     """What the compiler makes of a kernel on a device."""
-    instructions, mapped = workload.instructions, workload.mapped
+    estimated, mapped = workload.instructions, workload.mapped
     facts, counts, tree = workload.facts, workload.counts, workload.tree
-    routes = choose_routes(tree, instructions, facts, device)
-    thread = thread_resources(facts, counts, tree, instructions, routes, device)
+    routes = choose_routes(tree, estimated, facts, device)
+    thread = thread_resources(facts, counts, tree, estimated, routes, device)
+    instructions = estimated
+    machine_code = facts.compiled_for(device.arch)
+    if machine_code is not None:
+        blocks = math.prod(counts.launch.grid or (1,))
+        instructions = machine_instructions(tree, estimated, machine_code.executed, blocks)
     return Compiled(instructions, routes, mapped.row_vectors, mapped.accumulators, thread)
 
 

@@ -33,6 +33,9 @@ class Instructions:
     reaching_threads
         The threads of a block that reach the branch that it is the first statement of; 0 where it
         is the first one of none.
+    product_waits
+        How often one execution of a product by asynchronous instructions waits for them: once, or
+        after each instruction where the compiler serialises them.
     """
 
     mapping: ThreadMapping
@@ -42,6 +45,7 @@ class Instructions:
     predicate: float
     skipped: float
     reaching_threads: int
+    product_waits: float
 
 
 @dataclass(frozen=True)

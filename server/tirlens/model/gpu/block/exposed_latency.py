@@ -190,11 +190,23 @@ def _product_wait_s(leaf: Leaf, context: BlockContext) -> float:
     at different parts of the loop.
     """
     device = context.device
-    restart_s = device.microarchitecture.product_restart_clk / device.clock_hz
+    restart_s = product_latency_s(leaf, context)
     groups = max(leaf.threads / WARPGROUP, 1.0)
     executions = leaf.count.executions or 1
     product_s = context.busy.unit_s[leaf].get("tensor", 0.0) * device.sm_count / executions
     return restart_s - WARPGROUP_OVERLAP * min(restart_s, product_s * (1 - 1 / groups))
+
+
+def product_latency_s(leaf: Leaf, context: BlockContext) -> float:
+    """Seconds of one execution of a product in which its instructions do not occupy tensor cores.
+
+    Where the compiler serialises them, each one waits for its operands from shared memory and for
+    its last step.
+    """
+    sm = context.device.microarchitecture
+    waits = context.compiled.instructions[leaf].product_waits
+    clocks = sm.product_restart_clk + (waits - 1) * (sm.shared_clk + sm.mma_clk)
+    return clocks / context.device.clock_hz
 
 
 def load_latency_s(leaf: Leaf, context: BlockContext, is_sequential: bool = False) -> float:

@@ -125,6 +125,7 @@ def _compile_statement(
         predicate=load_predicate_instructions(leaf),
         skipped=_barrier_instructions(leaf),
         reaching_threads=0,
+        product_waits=1.0,
     )
     kernel.rows.append(row)
     if key is not None:

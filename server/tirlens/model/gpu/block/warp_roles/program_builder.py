@@ -20,7 +20,7 @@ from ....tree.node import BranchCost, CostNode, Leaf
 from ....tree.timed_node import TimedNode
 from ....tree.traits import EVENT, some, starts_product
 from ....tree.trip_counts import branch_sides, mean_trip_count
-from ..exposed_latency import load_latency_s
+from ..exposed_latency import load_latency_s, product_latency_s
 from ..throughput import BlockContext, busy_time
 from .warp_program import (
     AsyncCopy,
@@ -160,10 +160,12 @@ def _statement_steps(node: Leaf, costs: RoleCosts) -> Iterator[Step]:
         latency_s = load_latency_s(node, costs.context)
         yield AsyncCopy(node, executions, issue_s, busy.longest_s / executions, latency_s, copies)
     elif starts_product(node):
-        is_gemm = isinstance(node.source, Gemm)
-        clocks = sm.product_restart_clk if is_gemm else sm.asynchronous_product_clk
+        if isinstance(node.source, Gemm):
+            product_s = product_latency_s(node, costs.context)
+        else:
+            product_s = sm.asynchronous_product_clk / device.clock_hz
         busy_s = max(busy.unit_s.get("tensor", 0.0), busy.unit_s.get("shared", 0.0)) / executions
-        yield MatrixProduct(node, executions, issue_s, busy_s, clocks / device.clock_hz)
+        yield MatrixProduct(node, executions, issue_s, busy_s, product_s)
     for signal in node.source.signals:
         if signal.kind != "bring":
             yield _barrier_step(node, signal, executions, costs)

@@ -1,0 +1,135 @@
+"""The instructions of each statement by the machine code, in place of the estimate.
+
+The compiler's code says how often the warps of a block execute instructions of each pipe for each
+line of the source. Those at the line of a loop are of the statements inside, which share them as
+they share the estimated ones. Loads and stores stay those of the thread mapping, which knows their
+addresses.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from tirlens_worker.facts import ExecutedInstructions, Pipe
+
+from ...tree.compiled import Instructions
+from ...tree.context import WARP
+from ...tree.node import CostNode, Leaf, leaves_of
+from ...tree.table import Table
+
+# The pipes that execute the operations of each unit of the model.
+_Pipes: TypeAlias = "frozenset[Pipe]"
+_FLOAT: _Pipes = frozenset({"fma", "fp64"})
+_SPECIAL: _Pipes = frozenset({"special"})
+_INTEGER: _Pipes = frozenset({"integer", "multiply"})
+_OF_UNITS = {"fma": _FLOAT, "sfu": _SPECIAL, "cvt": _SPECIAL, "int": _INTEGER}
+_CONTROL: _Pipes = frozenset({"multiply", "product_wait", "other"})
+
+
+def machine_instructions(
+    tree: Sequence[CostNode],
+    estimated: Table[Instructions],
+    executed: Iterable[ExecutedInstructions],
+    blocks: int,
+) -> Table[Instructions]:
+    """`estimated` with the operations, the integers and the control of the machine code.
+
+    `blocks` are the blocks of the launch, over which the instructions of a block are summed.
+    Instructions of lines that the tree does not have are left out.
+    """
+    lines = _statements_by_line(tree)
+    found: dict[Leaf, defaultdict[Pipe, float]] = {}
+    for one in executed:
+        leaves = lines.get(one.span.line) if one.span is not None else None
+        if not leaves:
+            continue
+        shares = _shares([_estimate(leaf, estimated[leaf], one.pipe) for leaf in leaves])
+        for leaf, share in zip(leaves, shares, strict=True):
+            number = WARP * blocks * one.warp_executions * share
+            found.setdefault(leaf, defaultdict(float))[one.pipe] += number
+    rows = list(estimated)
+    for leaf, counts in found.items():
+        rows[leaf.number] = _replace_instructions(leaf, estimated[leaf], counts)
+    return Table(rows)
+
+
+def _statements_by_line(tree: Sequence[CostNode]) -> dict[int, Sequence[Leaf]]:
+    """The statements at each line; at the line of a loop or branch alone, those inside."""
+    found: dict[int, Sequence[Leaf]] = {}
+
+    def visit(nodes: Sequence[CostNode]) -> None:
+        for node in nodes:
+            if not isinstance(node, Leaf):
+                found[_line(node)] = node.leaves()
+                visit(node.children)
+
+    visit(tree)
+    own: dict[int, list[Leaf]] = {}
+    for leaf in leaves_of(tree):
+        own.setdefault(_line(leaf), []).append(leaf)
+    return {**found, **own}
+
+
+def _line(node: CostNode) -> int:
+    """The line of a node in the document; 0 where it is in another file."""
+    return next((site.line for site in node.source.sites if site.file is None), 0)
+
+
+def _estimate(leaf: Leaf, row: Instructions, pipe: Pipe) -> tuple[float, float]:
+    """The estimated instructions of a statement on a pipe, and all of its instructions."""
+    operations = _operations(leaf, row)
+    on_pipe = sum(number for pipes, number in operations.items() if pipe in pipes)
+    return on_pipe, sum(operations.values()) + row.predicate + row.skipped
+
+
+def _operations(leaf: Leaf, row: Instructions) -> dict[_Pipes, float]:
+    """The estimated operations of a statement by the pipes that execute them."""
+    found: dict[_Pipes, float] = {}
+    for (unit, _), number in row.operations.items():
+        pipes = _OF_UNITS.get(unit, frozenset())
+        found[pipes] = found.get(pipes, 0.0) + number * WARP / leaf.lanes
+    return found
+
+
+def _shares(estimates: Sequence[tuple[float, float]]) -> list[float]:
+    """The share of each statement: by the same pipe, else by all instructions, else equal ones."""
+    for parts in zip(*estimates, strict=True):
+        total = sum(parts)
+        if total:
+            return [part / total for part in parts]
+    return [1.0 / len(estimates)] * len(estimates)
+
+
+def _replace_instructions(
+    leaf: Leaf, row: Instructions, counts: Mapping[Pipe, float]
+) -> Instructions:
+    """The instructions of a statement by the code's, which `counts` has for its threads.
+
+    More integers than those of its operations are addresses and predicates. Instructions on a pipe
+    that none of its operations use take issue slots alone.
+    """
+    estimated = _operations(leaf, row)
+    scales: dict[_Pipes, float] = {}
+    for pipes in (_FLOAT, _SPECIAL, _INTEGER):
+        if estimated.get(pipes):
+            scales[pipes] = sum(counts.get(pipe, 0.0) for pipe in pipes) / estimated[pipes]
+    if _INTEGER in scales:
+        scales[_INTEGER] = min(scales[_INTEGER], 1.0)
+    integers = estimated.get(_INTEGER, 0.0) * scales.get(_INTEGER, 1.0)
+    idle = frozenset[Pipe]().union(*(one for one in (_FLOAT, _SPECIAL) if one not in scales))
+    threads = leaf.threads * (leaf.count.executions or 0)
+    waits = counts.get("product_wait", 0.0) / threads if threads else 0.0
+    return replace(
+        row,
+        operations={
+            (unit, name): number * scales.get(_OF_UNITS.get(unit, frozenset()), 1.0)
+            for (unit, name), number in row.operations.items()
+        },
+        index=0.0,
+        predicate=max(counts.get("integer", 0.0) - integers, 0.0),
+        skipped=sum(counts.get(pipe, 0.0) for pipe in _CONTROL | idle),
+        product_waits=max(waits, 1.0),
+    )
