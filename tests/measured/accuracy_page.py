@@ -1,7 +1,7 @@
 """Regenerate the figures of the accuracy pages: ``python tests/measured/accuracy_page.py``.
 
 In ``server/docs`` it writes ``accuracy-scatter.svg`` (predicted over measured time, one panel per
-source), ``accuracy-families.svg`` (the ratio of the two by family), the summary between the marks
+source), ``accuracy-families.svg`` (the ratio of the two by family), the summaries between the marks
 of ``accuracy.md`` and the listing between the marks of ``accuracy-rows.md``; in the model, the
 measured kinds of kernels (`measured.kinds`).
 """
@@ -20,12 +20,13 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 
-from measured import kinds  # noqa: E402
+from measured import kinds, tiers  # noqa: E402
 from measured.figures import APART, Figures, figures  # noqa: E402
 from measured.predict import Scored, Scores, scores  # noqa: E402
 from measured.score import as_data, print_tables  # noqa: E402
 
 BEGIN, END = "<!-- scores -->", "<!-- end of scores -->"
+BEGIN_TIERS, END_TIERS = "<!-- tiers -->", "<!-- end of tiers -->"
 # The rows of the summary: what was measured, and what the names of its sources begin with.
 SUMMARY = {
     "tilelang kernels of TileOPs, H200 at 1500 MHz": ("tileops",),
@@ -222,13 +223,14 @@ def _cells(found: Figures) -> str:
     )
 
 
-def renewed(page: str, text: str) -> str:
+def renewed(page: str, text: str, marks: tuple[str, str] = (BEGIN, END)) -> str:
     """The page with `text` between its two marks."""
-    head, _, rest = page.partition(BEGIN)
-    _, end, tail = rest.partition(END)
+    first, last = marks
+    head, _, rest = page.partition(first)
+    _, end, tail = rest.partition(last)
     if not end:
-        raise ValueError(f"the page has no {BEGIN} ... {END}")
-    return f"{head}{BEGIN}\n{text.strip()}\n{END}{tail}"
+        raise ValueError(f"the page has no {first} ... {last}")
+    return f"{head}{first}\n{text.strip()}\n{last}{tail}"
 
 
 def pages(found: Scores) -> dict[Path, str]:
@@ -238,18 +240,20 @@ def pages(found: Scores) -> dict[Path, str]:
     listing = io.StringIO()
     with contextlib.redirect_stdout(listing):
         print_tables(found)
-    texts = {
-        "accuracy.md": summary(found.rows),
-        "accuracy-rows.md": f"```\n{listing.getvalue().strip()}\n```",
-    }
+    rows_page = DOCS / "accuracy-rows.md"
+    accuracy = renewed(
+        (DOCS / "accuracy.md").read_text(encoding="utf-8"),
+        tiers.table(list(tiers.rows(tiers.HELD_OUT))),
+        (BEGIN_TIERS, END_TIERS),
+    )
     return {
+        DOCS / "accuracy.md": renewed(accuracy, summary(found.rows)),
         DOCS / "accuracy-scatter.svg": scatter(rows),
         DOCS / "accuracy-families.svg": families(rows),
         KINDS: kinds.table((*kinds.gpu_rows(found.rows), *kinds.cpu_rows())),
-        **{
-            DOCS / name: renewed((DOCS / name).read_text(encoding="utf-8"), text)
-            for name, text in texts.items()
-        },
+        rows_page: renewed(
+            rows_page.read_text(encoding="utf-8"), f"```\n{listing.getvalue().strip()}\n```"
+        ),
     }
 
 

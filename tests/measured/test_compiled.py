@@ -12,6 +12,7 @@ from statistics import mean
 
 import pytest
 
+from measured import tiers
 from measured.against_compiler import compared, kernels, summary
 from measured.compiled import code_of, histogram
 from measured.figures import APART
@@ -99,3 +100,19 @@ def test_machine_code_makes_no_family_worse(errors: dict[str, dict[str, float]])
 def test_estimated_registers_are_about_as_good(errors: dict[str, dict[str, float]]) -> None:
     """Norms were 11.7 % off while the estimate kept whole tiles that the compiler never has."""
     assert errors["h100_sweep/norm"]["estimated"] <= 0.05
+
+
+@pytest.mark.parametrize(("table", "rows"), [(tiers.HELD_OUT, 49), ("h100_sweep", 201)])
+def test_each_tier_is_nearer_to_the_measured_times(table: str, rows: int) -> None:
+    """Nothing is fitted to the examples; the sweep, which is in the fitted half, stays as it is."""
+    found = list(tiers.rows(table))
+    assert len(found) >= rows
+    by_tier = [tiers.errors(found, tier) for tier in tiers.TIERS]
+    if table == tiers.HELD_OUT:
+        errors = [one.families for one in by_tier]
+        assert errors == sorted(errors, reverse=True)
+        assert errors[0] - errors[-1] >= 0.04
+        assert by_tier[-1].rows <= 0.185 and by_tier[-1].in_band >= 0.68
+    else:
+        assert all(one.rows <= by_tier[0].rows + 0.002 for one in by_tier)
+        assert by_tier[-1].in_band >= by_tier[0].in_band

@@ -12,6 +12,7 @@ import pytest
 
 from support.kernels import gemm, launched, modelled, site
 from tirlens.hardware import load
+from tirlens.model import analyze
 from tirlens.model.tree.compiled import Instructions
 from tirlens_worker.facts import (
     Access,
@@ -165,3 +166,7 @@ def test_products_that_the_compiler_serialises_are_waited_for_one_by_one() -> No
     least_s = 3 * (sm.shared_clk + sm.mma_clk) / H100.clock_hz * iterations
     waves = blocks / (H100.sm_count * together.launch.block.blocks_per_sm)
     assert 0 < alone.time.total_s - together.time.total_s <= least_s * (waves + 1)
+    (told,) = (one for one in analyze(compiled(4), H100).caveats if one.message.startswith("ptxas"))
+    assert told.span is not None and told.span.line == 7
+    assert told.message.endswith("4 waits where one would do")
+    assert not any(one.message.startswith("ptxas") for one in analyze(compiled(1), H100).caveats)

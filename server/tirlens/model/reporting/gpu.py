@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts
@@ -15,7 +15,9 @@ from ..gpu.memory.atomic_contention import note_expected_contention
 from ..gpu.requirements import refuse, requirement_notes, unmet_requirements
 from ..report import CaveatNote, Launch, MemoryTraffic, Waves, Work
 from ..roofline import roofline_seconds
-from ..tree.compiled import ThreadResources
+from ..tree.compiled import Instructions, ThreadResources
+from ..tree.node import Leaf
+from ..tree.table import Table
 from ..workload import Workload
 from .bound import find_bound
 from .modelled import Judgement, Modelled, TimeShares
@@ -89,6 +91,7 @@ def _notes(
     yield from note_expected_contention(leaves, context.moved.atomics, device)
     yield from lost_notes(kernel.tree, context.compiled.routes)
     yield from _local_memory_notes(workload.facts, context.compiled.thread, device)
+    yield from _serialised_products(leaves, context.compiled.instructions)
 
 
 def _local_memory_notes(
@@ -107,6 +110,17 @@ def _local_memory_notes(
         # Else it is for rare paths of the math library.
         message = f"{thread.stack_bytes} bytes of arrays a thread are in local memory (ptxas)"
         yield CaveatNote(message, facts.span)
+
+
+def _serialised_products(
+    leaves: Sequence[Leaf], instructions: Table[Instructions]
+) -> Iterator[CaveatNote]:
+    """The products whose asynchronous instructions the compiler lets wait one by one."""
+    for leaf in leaves:
+        waits = round(instructions[leaf].product_waits)
+        if waits > 1:
+            message = f"ptxas serialises the product: {waits} waits where one would do"
+            yield CaveatNote(message, next(iter(leaf.source.sites), None))
 
 
 def _judge(
