@@ -112,6 +112,12 @@ CASES = {
     "letters of a product of each expert": Case(
         "N K num_experts", "grouped_gemm/moe", "deepseek-v3.2", {"num_experts": 256}
     ),
+    "the width of a gated product": Case(
+        "inter sf_block", "swiglu_quant/moe", "deepseek-v3.2", {"inter": 2048}
+    ),
+    "the letter of the width of a gated product": Case(
+        "I N BN BK SK", "gemv_silu/kernels", "qwen3-1.7b", {"I": 6144}, path="qwen3_1_7b/kernels.py"
+    ),
     "experts": Case(
         "num_topk num_experts num_sms",
         "get_aux_fi_kernel/moe",
