@@ -15,7 +15,7 @@ from tirlens_x86.comparisons import Comparison, holds, repetitions
 from tirlens_x86.control_flow import FlowGraph, flow_graph, is_jump
 from tirlens_x86.error_paths import RAISES, error_paths
 from tirlens_x86.listing import Function, Instruction
-from tirlens_x86.machine import Machine, Value
+from tirlens_x86.machine import WORKSPACES, Machine, Value
 from tirlens_x86.results import FunctionCounts, ProgramCounts, Step
 from tirlens_x86.semantics import execute
 
@@ -23,9 +23,10 @@ from tirlens_x86.semantics import execute
 MAX_BLOCKS = 400_000
 # Instructions of a trace, which ends with an iteration; and of one that does not.
 TRACE_INSTRUCTIONS = 2000
+# A loop that has so many times the iterations of its trace is traced again.
+RETRACED_FACTOR = 2
 MAX_TRACE_INSTRUCTIONS = 12_000
 _STACK_TOP = 0x7F00_0000_0000
-_WORKSPACE = 0x6000_0000_0000
 _ENVIRONMENT = 0x5000_0000_0000
 _CALL_CLOBBERED = ("rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11")
 
@@ -99,6 +100,9 @@ class _Program:
         self._unknown: set[tuple[str, int]] = set()
         self._traces: dict[tuple[str, int], list[Step]] = {}
         self._trace: list[Step] | None = None
+        # Executions of a header at the last entry of its loop, and iterations of the traced entry.
+        self._at_entry: dict[tuple[str, int], int] = {}
+        self._traced_iterations: dict[tuple[str, int], int] = {}
 
     def result(self) -> ProgramCounts:
         found: list[FunctionCounts] = []
@@ -214,7 +218,7 @@ class _Program:
             result = 0
         elif isinstance(target, str) and "AllocWorkspace" in target:
             self._workspaces += 1
-            result = _WORKSPACE + (self._workspaces << 32)
+            result = WORKSPACES + (self._workspaces << 32)
         elif isinstance(target, str) and target.lstrip("_").startswith("TVM"):
             result = 0
         for register in _CALL_CLOBBERED:
@@ -244,6 +248,7 @@ class _Program:
         """Before a header executes: count an entry, or the iterations that repeat the last one."""
         if not is_repeated:
             self._counts[self._entry_index[name, header]] += 1
+            self._forget_short_trace(name, header)
             history[header] = [self._snapshot()]
             return
         seen = history[header]
@@ -263,6 +268,24 @@ class _Program:
         history[header] = seen[-2:]
         if self._extrapolate(first, second, third):
             history[header] = [self._snapshot()]
+            # Loops inside have had entries that are not known.
+            for inner in self._graphs[name].loops[header].blocks - {header}:
+                self._at_entry.pop((name, inner), None)
+
+    def _forget_short_trace(self, name: str, header: int) -> None:
+        """At an entry of a loop: trace it again if its last entry had more iterations.
+
+        The first entries of a loop over a triangle have few iterations.
+        """
+        key = name, header
+        executions = self._counts[self._offsets[name] + header]
+        iterations = executions - self._at_entry.get(key, executions)
+        self._at_entry[key] = executions
+        if iterations and key in self._traces and self._trace is None:
+            traced = self._traced_iterations.setdefault(key, iterations)
+            if iterations >= RETRACED_FACTOR * traced:
+                del self._traces[key]
+                self._traced_iterations[key] = iterations
 
     def _is_traced(self, name: str, header: int) -> bool:
         """Whether there is a trace of a loop or of one in it that has iterations."""
@@ -271,7 +294,7 @@ class _Program:
 
     def _snapshot(self) -> _Snapshot:
         machine = self.machine
-        cells = {at: cell for at, cell in machine.memory.items() if machine.is_stack(at)}
+        cells = {at: cell for at, cell in machine.memory.items() if machine.is_followed(at)}
         return _Snapshot(dict(machine.registers), cells, list(self._counts), len(self._decisions))
 
     def _extrapolate(self, first: _Snapshot, second: _Snapshot, third: _Snapshot) -> bool:

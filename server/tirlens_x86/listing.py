@@ -41,12 +41,15 @@ class Instruction:
         The mask register of the destination (``k1``); empty without one.
     line
         The line of the source; 0 where there is none.
+    broadcast
+        The elements that the operand in memory is repeated to (``{1to16}``); 1 without.
     """
 
     mnemonic: str
     operands: tuple[str, ...]
     mask: str
     line: int
+    broadcast: int = 1
 
     @property
     def memory(self) -> Memory | None:
@@ -100,8 +103,15 @@ def essential(text: str) -> str:
 def _instruction(mnemonic: str, text: str, line: int) -> Instruction:
     text = text.partition("#")[0].strip()
     mask = re.search(r"\{%(k\d)\}", text)
+    broadcast = re.search(r"\{1to(\d+)\}", text)
     text = re.sub(r"\s*\{[^}]*\}", "", text)
-    return Instruction(mnemonic, tuple(_split(text)), mask[1] if mask else "", line)
+    return Instruction(
+        mnemonic,
+        tuple(_split(text)),
+        mask[1] if mask else "",
+        line,
+        int(broadcast[1]) if broadcast else 1,
+    )
 
 
 def _split(text: str) -> list[str]:

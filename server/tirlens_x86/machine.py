@@ -14,6 +14,9 @@ Value = int | str | None
 _ALL = (1 << 64) - 1
 # Bytes of the stack whose content is followed, below and above its top.
 _BELOW, _ABOVE = 128, 1 << 16
+#: Where TVM's runtime allocates workspaces.
+WORKSPACES = 0x6000_0000_0000
+_WORKSPACES_BYTES = 1 << 44
 
 
 class Machine:
@@ -83,14 +86,17 @@ class Machine:
         at = None if memory.symbol else self.address(memory)
         if at is None:
             return
-        if not self.is_stack(at):
+        if not self.is_followed(at):
             return
-        for cell in range(at + 1, at + bits // 8):
+        for cell in range(at, at + bits // 8):
             self.memory.pop(cell, None)
-        self.memory[at] = (bits, value)
+        if value is not None:
+            self.memory[at] = (bits, value)
 
-    def is_stack(self, at: int) -> bool:
-        """Whether an address is on the stack, the memory whose content is followed."""
+    def is_followed(self, at: int) -> bool:
+        """Whether an address is on the stack or in a workspace, whose content is followed."""
+        if WORKSPACES <= at < WORKSPACES + _WORKSPACES_BYTES:
+            return True
         top = self.registers["rsp"]
         return isinstance(top, int) and top - _BELOW <= at < top + _ABOVE
 

@@ -79,6 +79,8 @@ class Operation:
         Registers of the address.
     is_general
         Whether its data are in general registers.
+    has_wide_index
+        Whether a gather or scatter has indices of 64 bits.
     """
 
     kind: Kind
@@ -89,15 +91,17 @@ class Operation:
     writes: tuple[str, ...]
     address: tuple[str, ...]
     is_general: bool = True
+    has_wide_index: bool = False
 
 
 def operation_of(instruction: Instruction) -> Operation:
     """What an instruction does."""
-    return _operation(instruction.mnemonic, instruction.operands, instruction.mask)
+    one = instruction
+    return _operation(one.mnemonic, one.operands, one.mask, one.broadcast)
 
 
 @lru_cache(maxsize=50_000)
-def _operation(mnemonic: str, operands: tuple[str, ...], mask: str) -> Operation:
+def _operation(mnemonic: str, operands: tuple[str, ...], mask: str, broadcast: int) -> Operation:
     is_vector = mnemonic[0] == "v"
     width = _width(mnemonic, operands)
     memory = next((found for one in operands if (found := memory_of(one))), None)
@@ -120,7 +124,7 @@ def _operation(mnemonic: str, operands: tuple[str, ...], mask: str) -> Operation
     stores = bool(target) and memory_of(target) is not None and not is_comparison
     load = store = 0
     if memory is not None:
-        access = _access_bytes(mnemonic, operands, width)
+        access = _access_bytes(mnemonic, operands, width) // broadcast
         is_read = not stores or not mnemonic.startswith(("v", "mov", "set", "k", "pop"))
         load, store = access * is_read, access * stores
     writes: list[str] = []
@@ -139,7 +143,15 @@ def _operation(mnemonic: str, operands: tuple[str, ...], mask: str) -> Operation
         reads += ["rax", "rdx"]
         writes += ["rax", "rdx"]
     return Operation(
-        kind, width, load, store, tuple(reads), tuple(writes), address, mnemonic[0] not in "vk"
+        kind,
+        width,
+        load,
+        store,
+        tuple(reads),
+        tuple(writes),
+        address,
+        mnemonic[0] not in "vk",
+        kind in ("gather", "scatter") and mnemonic[-3] == "q",
     )
 
 
@@ -157,6 +169,10 @@ def _width(mnemonic: str, operands: tuple[str, ...]) -> int:
         is_scalar = not mnemonic.startswith(("vp", "vbroadcast", "vcvtph"))
         if is_scalar and mnemonic[-2:] in _SCALAR_BYTES:
             return _SCALAR_BYTES[mnemonic[-2:]]
+        if "gather" in mnemonic or "scatter" in mnemonic:
+            data = operands[-1] if "gather" in mnemonic else operands[0]
+            match = _VECTOR.search(data)
+            return _VECTOR_BYTES[match[1]] if match else 16
         if mnemonic in ("vmovd", "vmovq"):
             return 4 if mnemonic == "vmovd" else 8
         return max(vectors, default=16)

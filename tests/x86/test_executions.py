@@ -131,3 +131,50 @@ def test_a_trace_has_the_addresses_in_order() -> None:
     stores = [step.address for step in trace if operation_of(step.instruction).store_bytes == 64]
     steps = {after - before for before, after in pairwise(stores) if before and after}
     assert steps == {64}
+
+
+TRIANGLE = """\
+\t.type\tf,@function
+f:
+\txorl\t%eax, %eax
+.LBB0_1:
+\txorl\t%ecx, %ecx
+.LBB0_2:
+\tvmovss\t(%rdi,%rcx,4), %xmm0
+\tincq\t%rcx
+\tcmpq\t%rax, %rcx
+\tjbe\t.LBB0_2
+\tincq\t%rax
+\tcmpq\t$300, %rax
+\tjne\t.LBB0_1
+\tretq
+"""
+
+
+def test_a_triangle_is_traced_where_its_rows_are_long() -> None:
+    counts = count_executions(read(TRIANGLE), "f", {}, (0x1000,), 1)
+    assert executed(counts, "vmovss") == 300 * 301 // 2
+    (function,) = counts.functions
+    (header,) = (one for one, entries in function.entries.items() if entries == 300)
+    trace = function.traces[header]
+    loads = [step.address for step in trace if step.instruction.mnemonic == "vmovss"]
+    rows = sum(address == 0x1000 for address in loads)
+    assert len(loads) / rows > 75
+
+
+def test_integers_in_a_workspace_are_followed() -> None:
+    """TVM keeps a named integer of a program in memory."""
+    workspace = 0x6000_0000_0000
+    text = "\t.type\tf,@function\nf:\n" + "".join(
+        f"\t{line}\n"
+        for line in (
+            f"movabsq\t${workspace}, %rsi",
+            "movl\t$7, (%rsi)",
+            "movslq\t(%rsi), %rax",
+            "cmpq\t$7, %rax",
+            "je\t.LBB0_1",
+            "imulq\t%rax, %rax",
+        )
+    )
+    counts = count_executions(read(text + ".LBB0_1:\n\tretq\n"), "f", {}, (), 1)
+    assert not counts.unknown_branches and executed(counts, "imulq") == 0

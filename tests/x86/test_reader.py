@@ -50,6 +50,7 @@ def test_loops() -> None:
     ("text", "kind", "width", "load", "store"),
     [
         ("vfmadd231ps\t(%rax), %zmm1, %zmm2", "multiply_add", 64, 64, 0),
+        ("vfmadd231ps\t4(%rax){1to16}, %zmm1, %zmm2", "multiply_add", 64, 4, 0),
         ("vaddss\t%xmm0, %xmm1, %xmm1", "add", 4, 0, 0),
         ("vaddpd\t%ymm0, %ymm1, %ymm1", "add", 32, 0, 0),
         ("vmovups\t%ymm0, 32(%rdi,%rcx)", "move", 32, 0, 32),
@@ -58,6 +59,7 @@ def test_loops() -> None:
         ("vpmovsxbw\t16(%rcx), %ymm3", "convert", 32, 16, 0),
         ("vgatherdps\t(%rax,%zmm1,4), %zmm2 {%k1}", "gather", 64, 64, 0),
         ("vscatterdps\t%zmm2, (%rax,%zmm1,4) {%k1}", "scatter", 64, 0, 64),
+        ("vgatherqps\t(%rax,%zmm1,4), %ymm2 {%k1}", "gather", 32, 32, 0),
         ("vdivps\t%zmm1, %zmm2, %zmm3", "divide", 64, 0, 0),
         ("vxorps\t%xmm0, %xmm0, %xmm0", "zero", 16, 0, 0),
         ("vpdpwssd\t%ymm1, %ymm2, %ymm0", "vector_product", 32, 0, 0),

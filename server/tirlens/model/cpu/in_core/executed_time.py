@@ -133,8 +133,10 @@ def block_clk(counts: ProgramCounts, device: Device) -> Mapping[Block, float]:
             others[key] = (block.end - block.start) / device.issue_per_clk_per_sm
             first[key] = function.function.instructions[block.start]
     for function in counts.functions:
-        for header, trace in function.traces.items():
-            loop = function.graph.loops[header].blocks
+        loops = function.graph.loops
+        # The trace of an inner loop is preferred to that of a loop around it.
+        for header in sorted(function.traces, key=lambda one: -len(loops[one].blocks)):
+            trace, loop = function.traces[header], loops[header].blocks
             for key, each in _clk_in_trace(core, trace, first).items():
                 is_own = key[0] == function.function.name and key[1] in loop
                 (found if is_own else others)[key] = each

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tirlens.hardware.cpu_core import CACHE_LINE_BYTES
 from tirlens.hardware.spec import Device
@@ -39,9 +40,35 @@ MEMSET_BYTES_PER_CLK = constant(
 # A rate of less than this has several units; parts of a clock are sums of rounded numbers.
 MAX_PART_OF_A_CLOCK = 0.75
 MAX_ROUNDING = 1e-6
+BLOCKED_FORWARD_CLK = constant(
+    "BLOCKED_FORWARD_CLK",
+    13.0,
+    kind="measured",
+    unit="clocks",
+    meaning="Clocks from a store to a load of more than what it stored, which waits for L1.",
+    source='Agner Fog, "The microarchitecture of Intel, AMD and VIA CPUs": 11 to 14 clocks',
+    bounds=(11.0, 19.0),
+)
 # Comparisons and arithmetic that are one operation with the jump after them.
 _FUSED = ("cmp", "test", "add", "sub", "inc", "dec", "and")
 _BLOCKS = ("memset", "memcpy", "memmove")
+
+
+class _Store(NamedTuple):
+    """What was stored, and when."""
+
+    address: int
+    bytes: int
+    end_clk: float
+
+    def covers(self, address: int, width: int) -> bool:
+        """Whether all of an access was stored at once."""
+        return self.address <= address and address + width <= self.address + self.bytes
+
+
+def _words(address: int, width: int) -> range:
+    """The words of four bytes that an access touches."""
+    return range(address // 4, (address + max(width, 1) - 1) // 4 + 1)
 
 
 class _Unit:
@@ -85,7 +112,7 @@ class OutOfOrderCore:
         core = self._core
         units: defaultdict[str, _Unit] = defaultdict(_Unit)
         ready: defaultdict[str, float] = defaultdict(float)
-        stored: dict[int, float] = {}
+        stored: dict[int, _Store] = {}
         written: list[float] = []
         waiting: list[float] = []
         retired: list[float] = []
@@ -126,7 +153,8 @@ class OutOfOrderCore:
                     max(end, address_clk), store.clk * self._lines(step, operation.store_bytes)
                 )
                 if step.address is not None:
-                    stored[step.address] = end
+                    made = _Store(step.address, operation.store_bytes, end)
+                    stored.update(dict.fromkeys(_words(made.address, made.bytes), made))
             for register in operation.writes:
                 ready[register] = end
             last = max(last, end, entered)
@@ -144,15 +172,23 @@ class OutOfOrderCore:
         start: float,
         units: defaultdict[str, _Unit],
         ready: defaultdict[str, float],
-        stored: dict[int, float],
+        stored: dict[int, _Store],
     ) -> float:
         """The clock at which what an instruction loads is there."""
         start = max([start, *(ready[register] for register in operation.address)])
         begun = units["load"].take(start, load.clk * self._lines(step, operation.load_bytes))
         end = begun + load.latency_clk
-        if step.address is not None and step.address in stored:
-            end = max(end, stored[step.address] + round(self._forward_clk(operation)))
-        return end
+        if step.address is None:
+            return end
+        found = [
+            stored[word] for word in _words(step.address, operation.load_bytes) if word in stored
+        ]
+        if not found:
+            return end
+        store = max(found, key=lambda one: one.end_clk)
+        is_whole = store.covers(step.address, operation.load_bytes)
+        forward_clk = self._forward_clk(operation) if is_whole else BLOCKED_FORWARD_CLK
+        return max(end, store.end_clk + round(forward_clk))
 
     def _forward_clk(self, operation: Operation) -> float:
         core = self._core
