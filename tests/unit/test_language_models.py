@@ -10,6 +10,7 @@ import pytest
 
 from tirlens import language_models, pipeline, source
 from tirlens.language_models import KernelNames, UnknownModelError, fitting_models, mentions
+from tirlens.pipeline.model_sizes import FileMentions
 from tirlens_worker.facts import ModelSizes, Span
 from tirlens_worker.protocol import KernelRequest
 from tirlens_worker.tracing.assumed_values import Parameter
@@ -281,3 +282,8 @@ def test_the_calls_of_a_kernel_have_the_sizes_of_the_chosen_model(
 def test_a_directive_with_an_unknown_model_says_so() -> None:
     found = source.read(TEXT.format(directive="# tirlens: model=qwen-32b"))
     assert "did you mean qwen3-32b" in found.problems[0].message
+
+
+def test_a_repository_may_have_the_name_of_its_model() -> None:
+    path = "/home/deepseek-v4-flash-local/inference/kernels/quant/swiglu.py"
+    assert FileMentions.of(path, "").in_path == ("deepseek-v4-flash",)

@@ -18,8 +18,9 @@ from tirlens.pipeline.options import Options
 from tirlens.source.source_file import KernelSource
 from tirlens_worker.facts import ModelSizes
 
-# The file's name and its folders that may name a model.
-_PATH_PARTS = 3
+# The file's name and its folders that say what its kernels are, and those that may name a model: a
+# repository of one model has it in its own name.
+_PATH_PARTS, _PATH_PARTS_OF_A_MODEL = 3, 6
 # The worker tries them in turn.
 _MOST_MODELS = 4
 
@@ -35,7 +36,7 @@ class FileMentions:
     @classmethod
     def of(cls, path: str, text: str) -> FileMentions:
         """The mentions in a file."""
-        parts = Path(path).parts[-_PATH_PARTS:]
+        parts = Path(path).parts[-_PATH_PARTS_OF_A_MODEL:]
         return cls(path, mentions("/".join(parts)), mentions(text))
 
 
