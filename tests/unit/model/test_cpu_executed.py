@@ -14,9 +14,11 @@ import pytest
 
 from tirlens.hardware import Device, load
 from tirlens.model import analyze
+from tirlens.model.cpu.in_core.executed_time import block_clk
 from tirlens.model.report import KernelReport
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import Assembly, KernelFacts
+from tirlens_x86 import count_executions, read
 
 TESTS = Path(__file__).parents[2]
 DATA = TESTS / "x86" / "data"
@@ -80,3 +82,35 @@ def test_bounds(zen4: Device) -> None:
     """A chain of sums waits; products of bytes keep the core busy."""
     assert both("cumulative_sum", zen4)[1].bound == "latency"
     assert both("int8", zen4)[1].bound in ("int", "l1")
+
+
+def test_a_block_that_executes_only_at_the_beginning_takes_time(zen4: Device) -> None:
+    """Several loops in a loop: a trace begins with all iterations of the first of them."""
+    body = "\n".join(
+        f"""\
+\tmovq\t${loop}, %rcx
+.LBB0_{loop}:
+{chr(10).join(["	vaddss	%xmm0, %xmm0, %xmm0"] * 10)}
+\tincq\t%rcx
+\tcmpq\t${loop + 12}, %rcx
+\tjne\t.LBB0_{loop}"""
+        for loop in range(2, 22)
+    )
+    text = f"""\
+\t.type\tf,@function
+f:
+\txorl\t%eax, %eax
+.LBB0_1:
+{body}
+\tincq\t%rax
+\tcmpq\t$1000, %rax
+\tjne\t.LBB0_1
+\tretq
+"""
+    counts = count_executions(read(text), "f", {}, (), 1)
+    (function,) = counts.functions
+    times = block_clk(counts, zen4)
+    loops = [header for header, loop in function.graph.loops.items() if loop.parent is not None]
+    assert len(loops) == 20
+    # A chain of ten additions of three clocks.
+    assert all(abs(times["f", header] - 30) < 3 for header in loops)

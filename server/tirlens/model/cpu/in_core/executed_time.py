@@ -146,17 +146,26 @@ def block_clk(counts: ProgramCounts, device: Device) -> Mapping[Block, float]:
 def _clk_in_trace(
     core: OutOfOrderCore, trace: Trace, first: Mapping[Block, Instruction]
 ) -> Mapping[Block, float]:
-    """Clocks of one execution of each block of a trace."""
+    """Clocks of one execution of each block of a trace.
+
+    Those after the warm-up, of blocks that execute mostly after it.
+    """
     retired = core.retire_clk(trace)
-    clk: defaultdict[Block, float] = defaultdict(float)
-    executions: Counter[Block] = Counter()
-    start = WARM_UP_INSTRUCTIONS if len(trace) > 2 * WARM_UP_INSTRUCTIONS else 0
-    for number in range(start, len(trace)):
-        step = trace[number]
+    clk: list[defaultdict[Block, float]] = [defaultdict(float), defaultdict(float)]
+    executions: list[Counter[Block]] = [Counter(), Counter()]
+    for number, step in enumerate(trace):
+        is_warm = number >= WARM_UP_INSTRUCTIONS
         key = step.function, step.block
-        clk[key] += retired[number] - (retired[number - 1] if number else 0.0)
-        executions[key] += step.instruction is first[key]
-    return {key: clk[key] / times for key, times in executions.items() if times}
+        clk[is_warm][key] += retired[number] - (retired[number - 1] if number else 0.0)
+        executions[is_warm][key] += step.instruction is first[key]
+    cold, warm = executions
+    found: dict[Block, float] = {}
+    for key in cold.keys() | warm.keys():
+        if warm[key] > cold[key]:
+            found[key] = clk[1][key] / warm[key]
+        elif cold[key]:
+            found[key] = (clk[0][key] + clk[1][key]) / (cold[key] + warm[key])
+    return found
 
 
 def _lines(nest: Nest) -> frozenset[int]:
