@@ -119,6 +119,13 @@ CASES = {
     "the letter of the width of a gated product": Case(
         "I N BN BK SK", "gemv_silu/kernels", "qwen3-1.7b", {"I": 6144}, path="qwen3_1_7b/kernels.py"
     ),
+    "a model whose layers all have experts": Case(
+        "inter sf_block",
+        "quant/swiglu",
+        "deepseek-v4-flash",
+        {"inter": 2048},
+        path="deepseek-v4-flash/quant/swiglu.py",
+    ),
     "experts": Case(
         "num_topk num_experts num_sms",
         "get_aux_fi_kernel/moe",
