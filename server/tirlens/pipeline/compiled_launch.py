@@ -82,10 +82,7 @@ def _executions(
 def _count_by_line(
     listing: Listing, lines: Sequence[int], executions: Mapping[str, Sequence[float | None]]
 ) -> Iterator[ExecutedInstructions]:
-    """The executions of the instructions of each line by pipe, of a function of one kernel.
-
-    A line of which an instruction depends on data is left out.
-    """
+    """The executions of the instructions of each line by pipe, of a function of one kernel."""
     if len(listing.kernels) != 1:
         return
     sums: defaultdict[tuple[int, Pipe], float] = defaultdict(float)
@@ -96,11 +93,12 @@ def _count_by_line(
             line = document_line(instruction, lines)
             if times is None:
                 unknown.add(line)
-            elif instruction.name != "NOP":
-                sums[line, _pipe(instruction)] += times
+            if instruction.name != "NOP":
+                sums[line, _pipe(instruction)] += times or 0.0
     for (line, pipe), times in sums.items():
-        if line != NO_LINE and line not in unknown:
-            yield ExecutedInstructions(Span(line, 0, line, 0), pipe, times)
+        if line != NO_LINE:
+            known = None if line in unknown else times
+            yield ExecutedInstructions(Span(line, 0, line, 0), pipe, known)
 
 
 def _pipe(instruction: Instruction) -> Pipe:

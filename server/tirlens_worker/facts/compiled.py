@@ -42,12 +42,13 @@ class ExecutedInstructions:
     """The instructions of one pipe that were compiled from a line of the text.
 
     `span` is that line, None where it is not known.  `warp_executions` is how often the warps of a
-    block execute them, summed over the instructions, on average over the blocks.
+    block execute them, summed over the instructions, on average over the blocks.  A line of which
+    an instruction depends on data has None, for all of its instructions.
     """
 
     span: Optional[Span]
     pipe: Pipe
-    warp_executions: float
+    warp_executions: Optional[float]
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def chain() -> KernelFacts:
     return launched((loop, last), buffers, BLOCKS, THREADS)
 
 
-def executed(line: int, pipe: Pipe, warps: float) -> ExecutedInstructions:
+def executed(line: int, pipe: Pipe, warps: float | None) -> ExecutedInstructions:
     return ExecutedInstructions(Span(line, 0, line, 0), pipe, warps)
 
 
@@ -83,6 +83,13 @@ def test_operations_are_those_of_the_code(number: int) -> None:
     assert operations(fused) == EACH * number
     assert sum(n for (unit, _), n in power.operations.items() if unit == "sfu") == EACH * number
     assert last == rows(chain())[2]
+
+
+def test_operations_that_the_code_has_at_no_line_are_estimated() -> None:
+    fused, power, _ = rows(chain(), executed(5, "other", 1.0), executed(6, "other", 1.0))
+    assert (fused.operations, power.operations) == tuple(
+        row.operations for row in rows(chain())[:2]
+    )
 
 
 def test_other_integers_are_addresses_and_predicates() -> None:
@@ -126,6 +133,15 @@ def test_the_line_of_a_loop_has_the_code_of_the_statements_inside() -> None:
 def test_a_line_that_the_kernel_does_not_have_changes_nothing() -> None:
     unknown = ExecutedInstructions(None, "fma", 1e6)
     assert rows(chain(), executed(30, "fma", 1e6), unknown) == rows(chain())
+
+
+@pytest.mark.parametrize("line", [5, 4])
+def test_a_statement_of_which_the_code_depends_on_data_stays_estimated(line: int) -> None:
+    """The control of a loop that depends on data says nothing of the statements inside."""
+    known = [executed(5, "other", 3.0), executed(6, "special", WARPS * TRIPS)]
+    fused, power, _ = rows(chain(), *known, executed(line, "integer", None))
+    assert fused == rows(chain())[0] if line == 5 else fused.skipped == 3 * 32 * BLOCKS
+    assert power.predicate == 0
 
 
 def test_more_instructions_take_more_time() -> None:

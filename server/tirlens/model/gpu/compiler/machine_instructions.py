@@ -3,13 +3,13 @@
 The compiler's code says how often the warps of a block execute instructions of each pipe for each
 line of the source. Those at the line of a loop are of the statements inside, which share them as
 they share the estimated ones. Loads and stores stay those of the thread mapping, which knows their
-addresses.
+addresses. Statements of which the code depends on data stay estimated.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -17,7 +17,7 @@ from tirlens_worker.facts import ExecutedInstructions, Pipe
 
 from ...tree.compiled import Instructions
 from ...tree.context import WARP
-from ...tree.node import CostNode, Leaf, leaves_of
+from ...tree.node import CostNode, Leaf, LoopCost, leaves_of
 from ...tree.table import Table
 
 # The pipes that execute the operations of each unit of the model.
@@ -26,6 +26,8 @@ _FLOAT: _Pipes = frozenset({"fma", "fp64"})
 _SPECIAL: _Pipes = frozenset({"special"})
 _INTEGER: _Pipes = frozenset({"integer", "multiply"})
 _OF_UNITS = {"fma": _FLOAT, "sfu": _SPECIAL, "cvt": _SPECIAL, "int": _INTEGER}
+# Loops whose code is that of the statements inside.
+_OVER_ELEMENTS = frozenset({"parallel", "vectorized"})
 _CONTROL: _Pipes = frozenset({"multiply", "product_wait", "other"})
 
 
@@ -41,9 +43,15 @@ def machine_instructions(
     Instructions of lines that the tree does not have are left out.
     """
     lines = _statements_by_line(tree)
+    bodies = _bodies_by_line(tree)
     found: dict[Leaf, defaultdict[Pipe, float]] = {}
+    unknown: set[Leaf] = set()
     for one in executed:
-        leaves = lines.get(one.span.line) if one.span is not None else None
+        line = one.span.line if one.span is not None else 0
+        leaves = lines.get(line)
+        if one.warp_executions is None:
+            unknown.update(bodies.get(line, ()))
+            continue
         if not leaves:
             continue
         shares = _shares([_estimate(leaf, estimated[leaf], one.pipe) for leaf in leaves])
@@ -52,25 +60,38 @@ def machine_instructions(
             found.setdefault(leaf, defaultdict(float))[one.pipe] += number
     rows = list(estimated)
     for leaf, counts in found.items():
+        if leaf in unknown:
+            continue
         rows[leaf.number] = _replace_instructions(leaf, estimated[leaf], counts)
     return Table(rows)
 
 
 def _statements_by_line(tree: Sequence[CostNode]) -> dict[int, Sequence[Leaf]]:
     """The statements at each line; at the line of a loop or branch alone, those inside."""
-    found: dict[int, Sequence[Leaf]] = {}
-
-    def visit(nodes: Sequence[CostNode]) -> None:
-        for node in nodes:
-            if not isinstance(node, Leaf):
-                found[_line(node)] = node.leaves()
-                visit(node.children)
-
-    visit(tree)
+    found = {_line(node): node.leaves() for node in _inner_nodes(tree)}
     own: dict[int, list[Leaf]] = {}
     for leaf in leaves_of(tree):
         own.setdefault(_line(leaf), []).append(leaf)
     return {**found, **own}
+
+
+def _bodies_by_line(tree: Sequence[CostNode]) -> dict[int, set[Leaf]]:
+    """The statements whose code is at each line: their own, and those of loops over elements."""
+    found: dict[int, set[Leaf]] = {}
+    for leaf in leaves_of(tree):
+        found.setdefault(_line(leaf), set()).add(leaf)
+    for node in _inner_nodes(tree):
+        if isinstance(node, LoopCost) and node.source.kind in _OVER_ELEMENTS:
+            found.setdefault(_line(node), set()).update(node.leaves())
+    return found
+
+
+def _inner_nodes(tree: Sequence[CostNode]) -> Iterator[CostNode]:
+    """The loops and branches of a tree, each before what is inside."""
+    for node in tree:
+        if not isinstance(node, Leaf):
+            yield node
+            yield from _inner_nodes(node.children)
 
 
 def _line(node: CostNode) -> int:
@@ -114,12 +135,14 @@ def _replace_instructions(
     estimated = _operations(leaf, row)
     scales: dict[_Pipes, float] = {}
     for pipes in (_FLOAT, _SPECIAL, _INTEGER):
-        if estimated.get(pipes):
-            scales[pipes] = sum(counts.get(pipe, 0.0) for pipe in pipes) / estimated[pipes]
+        number = sum(counts.get(pipe, 0.0) for pipe in pipes)
+        # Operations that the code has at no line of the statement may be at no line at all.
+        if number and estimated.get(pipes):
+            scales[pipes] = number / estimated[pipes]
     if _INTEGER in scales:
         scales[_INTEGER] = min(scales[_INTEGER], 1.0)
     integers = estimated.get(_INTEGER, 0.0) * scales.get(_INTEGER, 1.0)
-    idle = frozenset[Pipe]().union(*(one for one in (_FLOAT, _SPECIAL) if one not in scales))
+    idle = frozenset[Pipe]().union(*(one for one in (_FLOAT, _SPECIAL) if one not in estimated))
     threads = leaf.threads * (leaf.count.executions or 0)
     waits = counts.get("product_wait", 0.0) / threads if threads else 0.0
     return replace(
