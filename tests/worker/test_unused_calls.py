@@ -61,7 +61,7 @@ def test_they_are_named_with_the_reason(
 
 
 def test_those_of_another_file_have_its_name_and_line() -> None:
-    call = CallCandidate("scale(0, 64)", "repository", Span(3, 0, 3, 12, "/work/bench.py"))
+    call = CallCandidate("scale(0, 64)", "repository", Span(3, 0, 3, 12, "/repository/bench.py"))
     kernel = Span(7, 4, 7, 80)
     (caveat,) = caveats([Failure(call, EmptyKernelError())], kernel)
     assert caveat.span == kernel

@@ -48,21 +48,17 @@ def machine_instructions(
     unknown: set[Leaf] = set()
     for one in executed:
         line = one.span.line if one.span is not None else 0
-        leaves = lines.get(line)
         if one.warp_executions is None:
             unknown.update(bodies.get(line, ()))
             continue
-        if not leaves:
-            continue
+        leaves = lines.get(line, ())
         shares = _shares([_estimate(leaf, estimated[leaf], one.pipe) for leaf in leaves])
         for leaf, share in zip(leaves, shares, strict=True):
             number = WARP * blocks * one.warp_executions * share
             found.setdefault(leaf, defaultdict(float))[one.pipe] += number
     rows = list(estimated)
-    for leaf, counts in found.items():
-        if leaf in unknown:
-            continue
-        rows[leaf.number] = _replace_instructions(leaf, estimated[leaf], counts)
+    for leaf in found.keys() - unknown:
+        rows[leaf.number] = _replace_instructions(leaf, estimated[leaf], found[leaf])
     return Table(rows)
 
 
@@ -121,7 +117,7 @@ def _shares(estimates: Sequence[tuple[float, float]]) -> list[float]:
         total = sum(parts)
         if total:
             return [part / total for part in parts]
-    return [1.0 / len(estimates)] * len(estimates)
+    return [1.0 / len(estimates) for _ in estimates]
 
 
 def _replace_instructions(
