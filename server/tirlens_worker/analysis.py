@@ -105,6 +105,7 @@ def analyse(
             document = _document(request, parsed)
             origins.replace_document(document)
             loaded.replace_document(document)
+            loaded.handed_on = request.handed_on
             watch_built(loaded, request)
         loaded.compile_targets = request.compile_targets
         load.run_rest(loaded, note_line)

@@ -44,6 +44,16 @@ def scale(A: T.Buffer(({module}.SIZE,), "float32")):
         A[i] = A[i] * T.float32({version})
 """
 
+BUILT_TEXT = """\
+from tvm import te
+
+import {module}
+
+A = te.placeholder(({module}.SIZE,), name="A")
+B = te.compute(({module}.SIZE,), lambda i: A[i] * {version}.0, name="B")
+func = te.create_prim_func([A, B])
+"""
+
 
 class Package:
     """A file that imports a module of its folder, and its worker."""
@@ -128,6 +138,15 @@ def test_the_result_is_that_of_a_process_of_its_own(
     assert package.imports == 2
     assert same(after_imports, alone)
     assert after_imports.files == alone.files != ()
+
+
+def test_what_a_statement_at_the_same_place_builds_is_seen_in_each_version(
+    package: Package,
+) -> None:
+    for version in range(3):
+        text = BUILT_TEXT.format(module=package.module, version=version)
+        assert package.size(text) == 64
+    assert package.imports == 1
 
 
 @pytest.mark.parametrize("change", ["module", "import", "order", "target"])

@@ -85,8 +85,12 @@ class BuildRecord:
         self._chosen: Set[str] = set()
 
     def replace_document(self, document: Document) -> None:
-        """Go on with another version, of which the executed statements are the same."""
+        """Go on with another version, of which the executed statements are the same.
+
+        Its statements are to be watched again: they are other objects at, perhaps, the same place.
+        """
         self._document = document
+        self._watched.clear()
 
     def watch(self, spans: Sequence[Span]) -> None:
         """Record the values of the simple statements at `spans`; their code is changed."""
