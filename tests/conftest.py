@@ -13,9 +13,12 @@ from hypothesis import settings
 import tirlens.model
 from support import environments
 from support.invariants import with_invariants
+from tirlens import collector
 
 #: Folders whose files take minutes each.
 LONGEST = ("vscode", "docs", "measured", "editors")
+#: Fixtures of environments that have a framework or a compiler.
+ENVIRONMENTS = frozenset({"tvm_python", "tilelang_python", "cuda_home", "each_tvm_python"})
 EXAMPLES = Path(__file__).parent / "examples"
 
 settings.register_profile("quick", max_examples=50)
@@ -38,6 +41,9 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()  # Until all tests are collected.
     if config.option.markexpr == "not slow":
         settings.load_profile("quick")
+        # Quick tests share no worker of a framework, for which files are kept together.
+        if config.getoption("dist", "no") == "loadfile":
+            config.option.dist = "worksteal"
 
 
 def pytest_collection_finish() -> None:
@@ -46,8 +52,21 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish() -> None:
+    """The process ends: what tests have made is not searched for cycles, which takes seconds."""
+    gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that take minutes come first, quick ones last, so that no core waits at the end."""
+    """Files that take minutes come first, quick ones last, so that no core waits at the end.
+
+    What asks for an environment of a framework is slow.
+    """
+    for item in items:
+        if not ENVIRONMENTS.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
     slow = {item.path for item in items if item.get_closest_marker("slow")}
 
     def place(item: pytest.Item) -> tuple[bool, bool]:
@@ -59,6 +78,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: many tests wait for an editor, a worker or a limit."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.fixture(scope="module", autouse=True)
+def exempt_objects_of_other_files() -> None:
+    """What the tests of other files keep is not searched for garbage again and again."""
+    collector.exempt_present_objects()
 
 
 @pytest.fixture(scope="session")

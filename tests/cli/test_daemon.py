@@ -131,6 +131,7 @@ def test_a_daemon_ends_when_it_is_idle(tmp_path: Path, workspace: Workspace) -> 
     assert other.run("daemon", "status").returncode == 1
 
 
+@pytest.mark.slow
 def test_a_daemon_of_another_version_declines_and_ends(
     tmp_path: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any
 
+from support.stored_facts import entries, stored
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 
 FOLDER = Path(__file__).resolve().parent
-_BOOKS = Path(__file__).resolve().parents[1] / "measured" / "facts"
 
 GPUS = ("h100-sxm", "a100-80-sxm", "rtx-4090", "t4", "b200", "mi300x")
 CPUS = ("x86-avx512", "x86-avx2", "arm-neoverse")
@@ -31,22 +27,15 @@ class HeldKernel:
     @property
     def facts(self) -> KernelFacts:
         """Its facts, with what tilelang made of it for the device of its measurement."""
-        book = _book(self.book)
-        item = book[self.number] if isinstance(book, list) else book["facts"][self.number]
-        return from_json(KernelFacts, item.get("facts", item))
+        return from_json(KernelFacts, entries(self.book)[self.number])
 
     @property
     def bindings(self) -> dict[str, int]:
         """The sizes of its first measured row."""
-        book = _book(self.book)
-        rows = [] if isinstance(book, list) else book["rows"]
+        content = stored(self.book)
+        rows = [] if isinstance(content, list) else content["rows"]
         named = (row for row in rows if any(self.number in one for one in row["alternatives"]))
         return next(named, {}).get("bindings", {})
-
-
-@cache
-def _book(name: str) -> Any:
-    return json.loads(gzip.decompress((_BOOKS / f"{name}.json.gz").read_bytes()))
 
 
 KERNELS = (

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-
 import pytest
 
 from measured.ablation import LEDGER, changed_constants, ledger_cases
+from support.stored_facts import entries
 from tirlens import model
 from tirlens.hardware import load
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 
-FILE = Path(__file__).parent / "facts" / "h200_tileops.json.gz"
-
 
 def test_a_changed_constant_changes_the_time_until_the_end() -> None:
-    content = json.loads(gzip.decompress(FILE.read_bytes()))
-    facts, device = from_json(KernelFacts, content["facts"][0]), load("h200")
+    facts, device = from_json(KernelFacts, entries("h200_tileops")[0]), load("h200")
     time_s = model.analyze(facts, device).time_s
     assert time_s is not None
     with changed_constants({"BLOCK_START_S": 10e-6}) as changed:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
-import json
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +15,7 @@ from measured.against_compiler import compared, kernels, summary
 from measured.compiled import code_of, histogram
 from measured.figures import APART
 from measured.tables import board, measurements
+from support.stored_facts import stored
 from tirlens.model import analyze
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import CompiledLaunch, KernelFacts
@@ -69,7 +68,7 @@ def errors() -> dict[str, dict[str, float]]:
     """The mean error of each family of the H100 sweep, with registers by both makers."""
     with (HERE / "h100_sweep_compiled.csv").open(encoding="utf-8") as file:
         resources = {int(row.pop("row")): row for row in csv.DictReader(file)}
-    content = json.loads(gzip.decompress((HERE / "facts/h100_sweep.json.gz").read_bytes()))
+    content = stored("h100_sweep")
     table, device = measurements(content["table"]), board("h100-sxm")
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for entry in content["rows"]:
@@ -102,6 +101,7 @@ def test_estimated_registers_are_about_as_good(errors: dict[str, dict[str, float
     assert errors["h100_sweep/norm"]["estimated"] <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table", "rows"), [(tiers.HELD_OUT, 49), ("h100_sweep", 201)])
 def test_each_tier_is_nearer_to_the_measured_times(table: str, rows: int) -> None:
     """Nothing is fitted to the examples; the sweep, which is in the fitted half, stays as it is."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from support.kernels import gemm, scale
+from support.stored_facts import entries
 from tirlens.hardware import Device, catalogue, load
 from tirlens.model import analyze
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 
-FACTS = Path(__file__).parent / "facts"
 GPUS = {name: load(name) for name in catalogue() if load(name).kind == "gpu"}
 #: How far behind it may be: whole waves and latencies in clocks, which more SMs at a lower clock
 #: have longer.
@@ -64,8 +61,7 @@ PAIRS = [
 
 def stored(file: str, name: str) -> KernelFacts:
     """A traced kernel, as its source has it."""
-    content = json.loads(gzip.decompress((FACTS / f"{file}.json.gz").read_bytes()))
-    item = next(one for one in content["facts"] if one["definition"] == name)
+    item = next(one for one in entries(file) if one["definition"] == name)
     return replace(from_json(KernelFacts, item), lowered=())
 
 

@@ -5,17 +5,15 @@ On the whole of the measured rows these mechanisms change little.
 
 from __future__ import annotations
 
-import gzip
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from measured.tables import board, measurements
+from support.stored_facts import entries, stored
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.block.software_pipeline import loads_by_use
@@ -30,8 +28,6 @@ from tirlens.model.gpu.units.local_memory import add_local_memory
 from tirlens.model.tree.busy import NO_SPILLS
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
-
-FACTS = Path(__file__).parent / "facts"
 
 
 @dataclass(frozen=True)
@@ -155,7 +151,7 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Kernel]] = {
 
 def relative_error(kernel: Kernel) -> float:
     """The relative error of the predicted time of a row."""
-    content = json.loads(gzip.decompress((FACTS / f"{kernel.file}.json.gz").read_bytes()))
+    content = stored(kernel.file)
     measurement = measurements(content["table"])[kernel.row]
     entry = next(one for one in content["rows"] if one["row"] == kernel.row)
     ((number,),) = entry["alternatives"]
@@ -183,8 +179,7 @@ def test_a_kernel_needs_the_mechanism(name: str, monkeypatch: pytest.MonkeyPatch
 
 def test_the_stores_of_spills_are_traffic_of_l2(monkeypatch: pytest.MonkeyPatch) -> None:
     """An attention backward whose fragments exceed the registers of a thread."""
-    items = json.loads(gzip.decompress((FACTS / "compiled.json.gz").read_bytes()))
-    facts = from_json(KernelFacts, items[141]["facts"])
+    facts = from_json(KernelFacts, entries("compiled")[141])
     device = load("h100-sxm")
     report = analyze(facts, device)
     assert any(caveat.is_spill for caveat in report.caveats)

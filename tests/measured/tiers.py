@@ -8,8 +8,6 @@ tilelang and NVIDIA's compiler made of them. Nothing is fitted to those of `h100
 
 from __future__ import annotations
 
-import gzip
-import json
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +20,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 
 from measured.figures import APART  # noqa: E402
 from measured.tables import board, measurements  # noqa: E402
+from support.stored_facts import stored  # noqa: E402
 from tirlens.model import analyze  # noqa: E402
 from tirlens_worker.codec import from_json  # noqa: E402
 from tirlens_worker.facts import CompiledLaunch, KernelFacts  # noqa: E402
@@ -56,7 +55,7 @@ class TieredRow:
 def rows(table: str) -> Iterator[TieredRow]:
     """The compiled kernels of a table of measurements."""
     device, measured = board(DEVICE), measurements(f"{table}.csv")
-    for entry in json.loads(gzip.decompress((HERE / "facts/h100_compiled.json.gz").read_bytes())):
+    for entry in stored("h100_compiled"):
         one = measured.get(entry["row"]) if entry["table"] == table else None
         if one is None or one.klass in APART:
             continue

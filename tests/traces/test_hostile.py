@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.properties import examples
 from tirlens.measured.reading.reader import all_readers, find_reader
 from tirlens.measured.reading.trace_file import TraceError, open_trace
 from tirlens.measured.records import Operation, Problem, Record
@@ -31,15 +32,19 @@ TABLES = [path for path in SAMPLES if path.suffix == ".csv"]
 IN_EACH = pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
 IN_EACH_TEXT = pytest.mark.parametrize("sample", TEXTS, ids=lambda path: path.name)
 IN_EACH_TABLE = pytest.mark.parametrize("sample", TABLES, ids=lambda path: path.name)
-EXAMPLES = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+EXAMPLES = examples(25)
 
 TOKENS = [
     "NaN", "-Infinity", "1e999", "-1", "-9223372036854775809", "9" * 400, "9" * 5000, "0x10",
     "=cmd|' /C calc'!A0", "@SUM(1)", "\x1b[2J\x1b]0;x\x07", "\u202e", "\0", '"', '""', "'", ",",
     "\n", "\r", "\\", "\ud800", "{", "}", "[", "]", "null", "true", "", "ß" * 3, "٣", "1_000",
 ]  # fmt: skip
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file anew: some file systems take milliseconds to truncate one."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
 
 
 def records_of(path: Path) -> list[Record]:
@@ -102,7 +107,7 @@ def test_cut_off_at_any_byte(sample: Path, data: st.DataObject, tmp_path: Path) 
     content = sample.read_bytes()
     cut = data.draw(st.integers(1, len(content) - 1))
     path = tmp_path / sample.name
-    path.write_bytes(content[:cut])
+    write(path, content[:cut])
     records_of(path)
 
 
@@ -115,7 +120,7 @@ def test_bytes_changed_at_random(sample: Path, seed: int, tmp_path: Path) -> Non
     for _ in range(chance.choice([1, 3, 30])):
         content[chance.randrange(len(content))] = chance.randrange(256)
     path = tmp_path / sample.name
-    path.write_bytes(content)
+    write(path, bytes(content))
     records_of(path)
 
 
@@ -128,7 +133,7 @@ def test_values_that_are_none(sample: Path, data: st.DataObject, tmp_path: Path)
     begin = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(begin, min(begin + 12, len(text))))
     path = tmp_path / sample.name
-    path.write_bytes((text[:begin] + token + text[end:]).encode("utf-8", "surrogatepass"))
+    write(path, (text[:begin] + token + text[end:]).encode("utf-8", "surrogatepass"))
     records_of(path)
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.stored_facts import NAMES, entries
 from tirlens.hardware import load
 from tirlens.measured.bundle.anonymous_facts import Anonymiser
 from tirlens.measured.bundle.residual_bundle import (
@@ -36,7 +35,6 @@ from tirlens_worker.facts import (
     Span,
 )
 
-FACTS = sorted((Path(__file__).parents[1] / "measured" / "facts").glob("*.json.gz"))
 DEVICE = load("h100-sxm")
 #: Every figure that a report has for the whole kernel.
 FIGURES = (
@@ -50,11 +48,8 @@ FIGURES = (
 def stored_facts() -> tuple[KernelFacts, ...]:
     """Real kernels of both frameworks: every 60th of the measured ones."""
     found: list[KernelFacts] = []
-    for path in FACTS:
-        content = json.loads(gzip.decompress(path.read_bytes()))
-        entries = content["facts"] if isinstance(content, dict) else content
-        plain = [one.get("facts", one) if "body" not in one else one for one in entries]
-        found += [from_json(KernelFacts, one) for one in plain[::60] if "body" in one]
+    for name in NAMES:
+        found += [from_json(KernelFacts, one) for one in entries(name)[::60] if "body" in one]
     return tuple(found)
 
 
@@ -196,7 +191,7 @@ def test_a_bundle_is_read_again_and_evaluated_by_the_present_model() -> None:
     assert [item.report().time_s for item in found] == [item.report().time_s for item in kernels]
 
 
-def changed(**fields: Any) -> str:
+def changed(fields: dict[str, Any]) -> str:
     """A bundle with other values in its only kernel."""
     document = json.loads(bundle_text([bundled(stored_facts()[0])]))
     for name, value in fields.items():
@@ -213,21 +208,21 @@ def changed(**fields: Any) -> str:
         ("[]", "is no bundle"),
         ('{"a": 1}', "is no bundle"),
         ('{"tirlens_residual_bundle": 9}', "version 9"),
-        (changed(device="/etc/passwd"), "not in the catalogue"),
-        (changed(facts={}), "kernel 1 cannot be read"),
-        (changed(facts={"body": 3}), "kernel 1 cannot be read"),
-        (changed(facts=None), "kernel 1 cannot be read"),
-        (changed(measured__time_s="x"), "no number"),
-        (changed(measured__time_s=-1), "no figure"),
-        (changed(measured__counters={"a": None}), "no number"),
-        (changed(measured__grid=[1, 2]), "kernel 1 cannot be read"),
-        (changed(bindings={"n": "x"}), "no whole number"),
+        ({"device": "/etc/passwd"}, "not in the catalogue"),
+        ({"facts": {}}, "kernel 1 cannot be read"),
+        ({"facts": {"body": 3}}, "kernel 1 cannot be read"),
+        ({"facts": None}, "kernel 1 cannot be read"),
+        ({"measured__time_s": "x"}, "no number"),
+        ({"measured__time_s": -1}, "no figure"),
+        ({"measured__counters": {"a": None}}, "no number"),
+        ({"measured__grid": [1, 2]}, "kernel 1 cannot be read"),
+        ({"bindings": {"n": "x"}}, "no whole number"),
         (json.dumps({"tirlens_residual_bundle": 1, "kernels": [7]}), "kernel 1 cannot be read"),
     ],
 )
-def test_another_file_is_refused_with_the_place(text: str, message: str) -> None:
+def test_another_file_is_refused_with_the_place(text: str | dict[str, Any], message: str) -> None:
     with pytest.raises(BundleError, match=message):
-        read_bundle(text)
+        read_bundle(text if isinstance(text, str) else changed(text))
 
 
 def all_strings(data: Any) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -33,6 +34,7 @@ PARAMETERS = {
 ENTRY = "__tvm_ffi_"
 
 
+@cache
 def counts_of(name: str, tasks: int = 2, extrapolates: bool = True) -> ProgramCounts:
     functions = read((DATA / f"{name}.s").read_text())
     memory, registers = packed_call([ArrayArgument(*one) for one in PARAMETERS[name]])
@@ -99,7 +101,14 @@ def test_rows_that_data_select() -> None:
     assert sum(sum(one.entries.values()) for one in counts.functions) > 0
 
 
-@pytest.mark.parametrize("name", ["triad", "embedding", "dots"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "triad",
+        pytest.param("embedding", marks=pytest.mark.slow),
+        pytest.param("dots", marks=pytest.mark.slow),
+    ],
+)
 def test_the_counts_are_those_of_each_step(name: str) -> None:
     quick, slow = counts_of(name), counts_of(name, extrapolates=False)
     for one, other in zip(quick.functions, slow.functions, strict=True):

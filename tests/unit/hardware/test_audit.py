@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tirlens.hardware import Device, DeviceError, catalogue, load
 from tirlens.hardware.architecture import architecture
@@ -134,16 +135,27 @@ def _file(path: Path, table: dict[str, Any]) -> DeviceTable:
     return DeviceTable(path, table, table, {})
 
 
+def _slow_but_first(names: Iterable[str]) -> list[ParameterSet]:
+    """The devices, of which the quick loop has the first of each architecture."""
+    seen: set[str] = set()
+    found: list[ParameterSet] = []
+    for name in names:
+        arch = load(name).arch
+        found.append(pytest.param(name, marks=[pytest.mark.slow] if arch in seen else []))
+        seen.add(arch)
+    return found
+
+
 # From 0 to 1, of which no unit can be mistaken.
 SHARES = {"cpu.load_store_sharing", "cpu.write_back"}
 
 
-@pytest.mark.parametrize("name", catalogue())
+@pytest.mark.parametrize("name", _slow_but_first(catalogue()))
 def test_every_slip_by_a_power_of_1000_is_found(name: str) -> None:
     assert _slips(name, (1e3, 1e-3, 1e9)) - SHARES == set()
 
 
-@pytest.mark.parametrize("name", GPUS)
+@pytest.mark.parametrize("name", _slow_but_first(GPUS))
 def test_bits_for_bytes_are_found(name: str) -> None:
     missed = _slips(name, (8, 1 / 8))
     if name in CUT_DOWN:
@@ -152,7 +164,7 @@ def test_bits_for_bytes_are_found(name: str) -> None:
     assert missed - {key for key, vendor in MISSED_BY_8 if vendor == load(name).vendor} == set()
 
 
-@pytest.mark.parametrize("name", GPUS)
+@pytest.mark.parametrize("name", _slow_but_first(GPUS))
 def test_a_size_on_the_chip_in_decimal_kilobytes_is_found(name: str) -> None:
     sizes = ["l2.bytes", "l1_bytes_per_sm", *(f"limits.{key}" for key in _limit_names(load(name)))]
     assert _slips(name, (1.024, 1000 / 1024, 1.048576, 1e6 / 1048576), sizes) == set()

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from support.kernels import site
+from support.stored_facts import entries
 from tirlens.hardware import load
 from tirlens.ide import diagnostics
 from tirlens.model import analyze
@@ -29,7 +25,6 @@ from tirlens_worker.facts import (
 )
 
 H100 = load("h100-sxm")
-FACTS = Path(__file__).parents[2] / "measured" / "facts"
 THREAD: Expr = ("+", ("*", "bx", 128), "tx")
 
 
@@ -86,8 +81,7 @@ def test_an_array_in_registers_is_not_judged() -> None:
 
 @pytest.mark.parametrize("name", ["library_tilelang", "boards_tilelang", "tutorials_tvm"])
 def test_no_measured_kernel_of_others_leaves_its_arrays(name: str) -> None:
-    data: Any = json.loads(gzip.decompress((FACTS / f"{name}.json.gz").read_bytes()))
-    for item in data["facts"][::6]:
+    for item in entries(name)[::6]:
         report = analyze(from_json(KernelFacts, item), H100)
         assert not [c.message for c in report.caveats if "outside: index" in c.message]
 

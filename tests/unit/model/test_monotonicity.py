@@ -5,12 +5,10 @@ The kernels are those of the measured tables, with the sizes of their rows.
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +18,7 @@ from hypothesis import strategies as st
 from measured.tables import board, measurements
 from support.kernels import gemm
 from support.properties import examples
+from support.stored_facts import stored
 from tirlens.hardware import Device, load
 from tirlens.model import Workload, analyze, workload_of
 from tirlens.model.report import KernelReport
@@ -28,7 +27,6 @@ from tirlens_worker.facts import Branch, Expr, KernelFacts, Loop, Node, Statemen
 
 from .launches import products, stream, streams
 
-FACTS = Path(__file__).parents[2] / "measured" / "facts"
 #: Files of facts, and which of their rows the quick tests take.
 QUICK = {
     "tilelang_readmes": 9,
@@ -79,7 +77,7 @@ class Case:
 @cache
 def cases(name: str, step: int) -> tuple[Case, ...]:
     """The kernels of every `step`-th row of a file of facts that have a time."""
-    content = json.loads(gzip.decompress((FACTS / f"{name}.json.gz").read_bytes()))
+    content = stored(name)
     table = measurements(content["table"])
     found: dict[tuple[int, str], Case] = {}
     for row in content["rows"][::step]:

@@ -7,15 +7,13 @@ and its threads wait for their loads.
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from support.kernels import gemm, launched, site
+from support.stored_facts import entries
 from tirlens.hardware import Device, load
 from tirlens.model import analyze
 from tirlens.model.report import BreakdownEntry
@@ -148,9 +146,6 @@ def test_a_pipeline_interleaves_the_code_of_an_iteration() -> None:
     assert both == pytest.approx(max(pipeline_s(exponent), pipeline_s(*sums)), rel=0.2)
 
 
-FACTS = Path(__file__).parents[2] / "measured" / "facts"
-
-
 def pipelined_entries(entries: tuple[BreakdownEntry, ...]) -> Iterator[BreakdownEntry]:
     for entry in entries:
         if entry.kind == "pipelined":
@@ -174,8 +169,7 @@ def assert_children_sum_to_loops(kernel: KernelFacts, device: Device) -> int:
 def test_children_of_committed_pipelined_loops_sum_to_the_loop(
     name: str, step: int, device: str
 ) -> None:
-    content = json.loads(gzip.decompress((FACTS / f"{name}.json.gz").read_bytes()))
-    kernels = [from_json(KernelFacts, item) for item in content["facts"][::step]]
+    kernels = [from_json(KernelFacts, item) for item in entries(name)[::step]]
     assert sum(assert_children_sum_to_loops(kernel, load(device)) for kernel in kernels)
 
 
