@@ -120,7 +120,7 @@ def _sum(expr: Expr, box: Mapping[str, Interval]) -> Interval:
     # Collecting equal atoms first keeps ``x - x`` from widening.
     terms, constant = linear(expr)
     if len(terms) == 1 and expr in terms:
-        return _hull_of_sum(expr, box)
+        return _difference(expr, box)
     return _of_terms(terms, constant, box)
 
 
@@ -156,12 +156,12 @@ def _apply(terms: Mapping[Expr, int], atom: Expr, parts: Mapping[Expr, int]) -> 
     return {term: factor for term, factor in out.items() if factor}
 
 
-def _hull_of_sum(expr: Expr, box: Mapping[str, Interval]) -> Interval:
+def _difference(expr: Expr, box: Mapping[str, Interval]) -> Interval:
+    """Bounds of ``a - b - c``, the only sum that `linear` does not divide into terms."""
     assert isinstance(expr, tuple)
-    parts = [bounds(operand, box) for operand in expr[1:]]
-    low, high = parts[0]
-    for least, most in parts[1:]:
-        low, high = (low + least, high + most) if expr[0] == "+" else (low - most, high - least)
+    (low, high), *others = [bounds(operand, box) for operand in expr[1:]]
+    for least, most in others:
+        low, high = low - most, high - least
     return low, high
 
 

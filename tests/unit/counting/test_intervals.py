@@ -52,6 +52,27 @@ def test_every_value_is_within_the_bounds(expr: Expr, values: dict[str, int]) ->
     assert low <= evaluate(expr, values) <= high
 
 
+@given(
+    st.recursive(
+        st.one_of(_LEAVES, st.sampled_from([0.5, -1.5])),
+        lambda parts: st.tuples(st.sampled_from(["+", "-", "min", "max"]), parts, parts),
+        max_leaves=8,
+    ),
+    st.fixed_dictionaries({name: st.integers(-20, 20) for name in "xyz"}),
+)
+def test_every_value_of_a_sum_of_floats_is_within_the_bounds(
+    expr: Expr, values: dict[str, int]
+) -> None:
+    low, high = bounds(expr, dict.fromkeys("xyz", (-20, 20)))
+    assert low <= evaluate(expr, values) <= high
+
+
+def test_the_bounds_of_a_sum_with_a_float_are_reached() -> None:
+    box = {"x": (0, 7), "y": (-2, 3)}
+    assert bounds(("+", "x", "y", 0.5), box) == (-1.5, 10.5)
+    assert bounds(("-", "x", "y", 0.5), box) == (-3.5, 8.5)
+
+
 @example(("-", ("min", "z", "y"), ("min", "z", "y")), {"x": 0, "y": 0, "z": 0})
 @given(
     st.recursive(_LEAVES, _joined, max_leaves=10),

@@ -8,7 +8,15 @@ import pytest
 
 from support.kernels import gemm, modelled, tile
 from tirlens.hardware import load
-from tirlens_worker.facts import Buffer, KernelFacts, Loop, Node
+from tirlens_worker.facts import (
+    Buffer,
+    KernelFacts,
+    Loop,
+    LoweredLaunch,
+    LoweredRoutes,
+    Node,
+    TileLoad,
+)
 
 
 def with_copy_to(scope: str) -> KernelFacts:
@@ -49,3 +57,33 @@ def test_routes_of_copies(
     assert lost in route.lost and bool(route.lost) == bool(lost)
     if buffers is not None:
         assert route.buffers == buffers
+
+
+@pytest.mark.parametrize(
+    ("stages", "route", "copy", "is_ahead", "lost"),
+    [
+        (3, "tma", "tma", True, ""),
+        (3, "async", "async", True, ""),
+        # What the threads copy themselves comes in its own iteration, and the loop says so.
+        (3, "thread", "thread", False, "3 stages: tilelang 0.1.15 makes loads and stores of it"),
+        # A loop without stages has nothing that it could lose.
+        (0, "tma", "tma", False, ""),
+        (0, "thread", "thread", False, ""),
+    ],
+)
+def test_routes_of_lowered_loads(
+    stages: int, route: str, copy: str, is_ahead: bool, lost: str
+) -> None:
+    facts = gemm(stages=stages)
+    loads = (TileLoad("A", "A_shared", route), TileLoad("B", "B_shared", route))
+    launch = LoweredLaunch("sm_90", 128, 1 << 16, routes=LoweredRoutes(loads))
+    kernel = modelled(replace(facts, lowered=(launch,)), load("h100-sxm"))
+    found = [
+        kernel.context.compiled.routes[leaf]
+        for leaf in kernel.leaves
+        if leaf.source.label in ("T.copy(A, As)", "T.copy(B, Bs)")
+    ]
+    assert len(found) == 2
+    for one in found:
+        assert (one.copy, one.is_ahead, one.lost) == (copy, is_ahead, lost)
+        assert bool(one.buffers) == bool(stages)

@@ -58,6 +58,23 @@ def test_a_dead_array_gives_its_registers_to_the_next() -> None:
     assert peak(launched((step((), "a"), loop, step(("c",), "c")), buffers)) >= 2 * each
 
 
+@pytest.mark.parametrize("position", ["first", "last"])
+def test_an_array_of_one_iteration_is_live_between_its_accesses(position: str) -> None:
+    """One that the first statement of a loop writes, and one that the last statement reads."""
+    buffers = tuple(fragment(name, 1024) for name in "abcd")
+    each = 1024 * 4 / 128
+    chain = (
+        (loaded("a"), step(("a",), "b"), BARRIER, loaded("c"), BARRIER, step(("c",), "d"))
+        if position == "first"
+        else (step((), "c"), BARRIER, step(("c",), "d"), BARRIER, loaded("a"), step(("a",), "b"))
+    )
+    body = (*chain, *(step((name,), name) for name in "bd"))
+    assert peak(launched(chain, buffers)) == peak(
+        launched((Loop("serial", "k", 0, 4, chain),), buffers)
+    )
+    assert peak(launched(body, buffers)) >= 2 * each
+
+
 @pytest.mark.parametrize(("first", "arrays"), [("row", 1), (0, 2)])
 def test_rows_of_arrays_are_live_one_by_one_in_an_unrolled_loop(first: Expr, arrays: int) -> None:
     """A loop over the rows of tiles is unrolled; one over something else keeps both whole."""
