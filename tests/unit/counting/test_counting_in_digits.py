@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 
 import pytest
@@ -13,7 +14,7 @@ from support.properties import examples
 from tirlens_counting.closed_forms import count_in_closed_form
 from tirlens_counting.expressions import evaluate, simplify
 from tirlens_counting.problem import Problem, make_problem
-from tirlens_counting.product_images import find_product_image
+from tirlens_counting.product_images import _list_sums, find_product_image
 from tirlens_counting.range_simplification import simplify_in_ranges
 from tirlens_worker.facts import Expr
 
@@ -160,3 +161,27 @@ def test_layouts_of_threads_have_closed_counts(tests: list[Expr], number: int) -
 def test_a_clipped_tile_is_a_product_of_ranges() -> None:
     whole = make_problem(dict(THREADS), [("<", TILES, 196), ("<", ROW, 188)])
     assert find_product_image(whole, [ROW, TILES]) == {0: range(188), 1: range(196)}
+
+
+@quick
+@given(
+    st.integers(-20, 20),
+    st.lists(st.tuples(st.integers(1, 9), st.integers(2, 5)), min_size=1, max_size=3),
+    st.integers(-25, 90) | st.just(-math.inf),
+    st.integers(-25, 90) | st.just(math.inf),
+)
+def test_listed_sums_are_those_within_both_limits(
+    low: int, steps: list[tuple[int, int]], first: float, last: float
+) -> None:
+    choices = (range(0, factor * length, factor) for factor, length in steps)
+    sums = {low + sum(chosen) for chosen in itertools.product(*choices)}
+    found = _list_sums(low, sorted(steps), first, last)
+    assert found is not None
+    assert list(found) == sorted(one for one in sums if first <= one <= last)
+
+
+@pytest.mark.parametrize(("first", "last"), [(5, 12), (5, 11), (6, 12), (0, 12), (5, 17)])
+def test_limits_of_listed_sums_are_inclusive(first: int, last: int) -> None:
+    found = _list_sums(0, [(5, 2), (12, 2)], first, last)
+    assert found is not None
+    assert list(found) == [one for one in (0, 5, 12, 17) if first <= one <= last]

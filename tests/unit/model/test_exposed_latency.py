@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from support.kernels import launched, leaves, modelled, site
@@ -43,7 +45,9 @@ def fragment(name: str, *shape: int) -> Buffer:
     return Buffer(name, name, "float32", shape, "local.fragment")
 
 
-def tile_op(kind: type[Reduce] | type[Scan], rows: int, columns: int) -> KernelFacts:
+def tile_op(
+    kind: type[Reduce] | type[Scan], rows: int, columns: int, dim: int | None = 1
+) -> KernelFacts:
     statement = kind(
         kind.display_name,
         (Arith("add", "float32", rows * columns),),
@@ -52,7 +56,7 @@ def tile_op(kind: type[Reduce] | type[Scan], rows: int, columns: int) -> KernelF
             Access("y", "write", (0,), (rows,), route="tile"),
         ),
         "block",
-        dim=1,
+        dim=dim,
     )
     return launched((statement,), (fragment("x", rows, columns), fragment("y", rows)))
 
@@ -134,6 +138,27 @@ def test_reduction_of_tensor_memory_has_one_row_a_thread(threads: int, clocks: f
         fragment("y", 128),
     )
     assert clocks_of_reduction(launched(body, buffers, threads=threads)) == clocks
+
+
+@pytest.mark.parametrize(
+    ("dim", "lines", "length"),
+    [
+        (0, 256, 8),
+        (1, 8, 256),
+        (-1, 8, 256),
+        (-2, 256, 8),
+        # A dimension that is not known, or that the tile has not, may be all of it.
+        (None, 1, 8 * 256),
+        (2, 1, 8 * 256),
+        (-3, 1, 8 * 256),
+    ],
+)
+def test_a_scan_has_the_lines_of_its_dimension(dim: int | None, lines: int, length: int) -> None:
+    """Four warps take a line each, and 32 of its values at a time."""
+    (leaf,) = leaves(tile_op(Scan, 8, 256, dim))
+    steps = math.ceil(lines / 4) * math.ceil(length / 32)
+    sm = H200.microarchitecture
+    assert scan_clocks(leaf, sm) == steps * (5 * sm.shuffle_clk + sm.shared_clk)
 
 
 def test_scan_clocks_of_a_warp_for_each_line() -> None:
