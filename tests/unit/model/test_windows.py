@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from support.kernels import site
+from support.kernels import leaves, site
 from tirlens.hardware import load
 from tirlens.ide import hovers, labels, tables
 from tirlens.model import analyze
+from tirlens.model.gpu.memory.access_footprint import AccessFootprint
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -136,3 +137,22 @@ def test_the_roofline_is_no_upper_bound() -> None:
     assert not report.compulsory_is_exact
     assert labels.compulsory(report) == "at most 268 MB"
     assert report.roofline_time_s is not None and report.time_s >= report.roofline_time_s
+
+
+@pytest.mark.parametrize(
+    ("index", "free", "elements"),
+    [
+        # The iterations of one row, and those of a block's rows: 256 windows that overlap.
+        ("k", {"k"}, 5),
+        ("k", {"k", "tx"}, 260),
+        # The weights of a window are the same for all rows.
+        (("-", "k", ROW), {"k"}, 5),
+        (("-", "k", ROW), {"k", "tx", "bx"}, 5),
+        (("-", ("*", "k", 2), ("*", ROW, 2)), {"k", "tx"}, 5),
+    ],
+)
+def test_the_elements_of_a_window(index: Expr, free: set[str], elements: int) -> None:
+    (leaf,) = leaves(windowed(ROW, 5))
+    footprint = AccessFootprint(Access("A", "read", (index,)), leaf.context, (ROWS + 4,))
+    assert footprint.element_count(free) == elements
+    assert footprint.varying_names({"bx"}) == ({"bx"} if index == "k" else set())
