@@ -73,6 +73,21 @@ def test_operators_broadcast(function: Callable[[Any, Any], Any], data: st.DataO
     assert plain(function(functions.asarray(left), functions.asarray(right))) == plain(expected)
 
 
+FUNCTIONS = ["minimum", "maximum", "multiply", "logical_and", "logical_or"]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from(SHAPES[3:]).flatmap(integers_of),
+    st.sampled_from([(), (1,), (3, 1)]).flatmap(integers_of),
+)
+def test_functions_of_two_arrays_broadcast(name: str, left: Any, right: Any) -> None:
+    if name.startswith("logical"):
+        assert_same(lambda np: getattr(np, name)(np.asarray(left) > 0, np.asarray(right) > 0))
+    assert_same(lambda np: getattr(np, name)(np.asarray(left), np.asarray(right)))
+
+
 REDUCTIONS = ["any", "all", "sum", "mean", "min", "max"]
 
 

@@ -1,5 +1,6 @@
 """Passes of one warp's instruction through the data path of L1 and shared memory."""
 
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -75,3 +76,19 @@ def test_sectors_and_lines(starts: Sequence[int], vector: int, sectors: int, lin
     buffer = Buffer("A", "A", "float32", (1 << 20,), "global")
     found = memory_request(list(starts), vector, buffer, written=True, loads=True)
     assert (found.sectors, found.lines) == (sectors, lines)
+
+
+@pytest.mark.parametrize("dtype", ["int1", "float4_e2m1fn", "float6_e2m3fn", "int8", "float64"])
+@pytest.mark.parametrize("stride", [1, 3, 16])
+@pytest.mark.parametrize("begin", [0, 1, 171, 1000, 1 << 20, (1 << 20) + 341])
+def test_sectors_and_lines_are_those_of_the_bytes(begin: int, stride: int, dtype: str) -> None:
+    """Wherever in the array a warp begins, also where elements do not fill lines evenly."""
+    size = {"int1": 1 / 8, "float4_e2m1fn": 1 / 2, "float6_e2m3fn": 3 / 4, "int8": 1}.get(dtype, 8)
+    buffer = Buffer(id="A", name="A", scope="global", dtype=dtype, shape=(1 << 24,))
+    starts = [begin + stride * lane for lane in LANES]
+    touched = {
+        math.floor(start * size) + byte for start in starts for byte in range(max(int(size), 1))
+    }
+    found = memory_request(starts, 1, buffer, written=True, loads=True)
+    assert found.sectors == len({byte // 32 for byte in touched})
+    assert found.lines == len({byte // 128 for byte in touched})

@@ -6,7 +6,7 @@ import pytest
 
 from support.kernels import launched, modelled
 from tirlens.hardware import load
-from tirlens_worker.facts import Access, Buffer, KernelFacts, Loop, Node, Store
+from tirlens_worker.facts import Access, Buffer, Expr, KernelFacts, Loop, Node, Store
 
 H100 = load("h100-sxm")
 THREADS, ELEMENTS = 128, 1024
@@ -54,3 +54,44 @@ def test_a_statement_alone_has_16_bytes_or_what_a_thread_has_of_the_tile(
 def test_statements_of_one_loop_have_the_shortest(first: str, second: str, is_nested: bool) -> None:
     shortest = min(vectors(tile_loop(first)) + vectors(tile_loop(second)))
     assert vectors(tile_loop(first, second, is_nested=is_nested)) == [shortest] * 2
+
+
+@pytest.mark.parametrize(
+    ("index", "vector"),
+    [
+        ("i", 8),
+        (("+", "i", ("*", "bx", ELEMENTS)), 8),
+        # Rows that data choose are aligned, and starts within a row are not known to be.
+        (("+", "i", ("load", "starts", "bx")), 1),
+        (("select", ("<", "i", 512), "i", 0), 1),
+        # Elements apart, and in the other direction.
+        (("*", "i", 2), 1),
+        (("-", ELEMENTS - 1, "i"), 1),
+        (("+", "i", 1), 1),
+        (("+", "i", 4), 4),
+        (("//", "i", 8), 8),
+    ],
+)
+def test_the_vector_of_an_index(index: Expr, vector: int) -> None:
+    """Of halves: a vector is contiguous and aligned, or one element for all."""
+    accesses = (Access("x", "read", (index,)), Access("y", "write", ("i",)))
+    buffers = (
+        Buffer("starts", "starts", "int32", (8,), "global"),
+        Buffer("x", "x", "float16", (16 * ELEMENTS,), "global"),
+        Buffer("y", "y", "float16", (ELEMENTS,), "global"),
+    )
+    statement = Store("y = x", (), accesses, "block")
+    loop = Loop("parallel", "i", 0, ELEMENTS, (statement,))
+    assert vectors(launched((loop,), buffers, 8, THREADS)) == [vector]
+
+
+@pytest.mark.parametrize("row", [0, "bx", ("load", "starts", "bx")])
+def test_a_row_that_data_choose_is_aligned(row: Expr) -> None:
+    accesses = (Access("x", "read", (row, "i")), Access("y", "write", ("i",)))
+    buffers = (
+        Buffer("starts", "starts", "int32", (8,), "global"),
+        Buffer("x", "x", "float16", (16, ELEMENTS), "global"),
+        Buffer("y", "y", "float16", (ELEMENTS,), "global"),
+    )
+    loop = Loop("parallel", "i", 0, ELEMENTS, (Store("y = x", (), accesses, "block"),))
+    assert vectors(launched((loop,), buffers, 8, THREADS)) == [8]
