@@ -123,14 +123,6 @@ def test_digits_give_the_same_values_as_often(case: tuple[Box, list[Expr]]) -> N
     assert before == after
 
 
-@pytest.mark.parametrize("op", ["//", "%"])
-@pytest.mark.parametrize("divisors", [(0, 4), (0, 0)])
-def test_a_division_by_zero_has_no_digits(op: str, divisors: tuple[int, int]) -> None:
-    """Code that is never reached may divide by zero."""
-    inner, outer = divisors
-    assert change_to_digits({"a": (0, 7)}, [(op, (op, "a", inner), outer)]) is None
-
-
 def test_a_channels_last_index_falls_apart_into_its_digits() -> None:
     flat = ("+", ("*", "bx", 1024), ("*", "i", 4), "j")
     box = {"bx": (0, 12543), "i": (0, 255), "j": (0, 3)}

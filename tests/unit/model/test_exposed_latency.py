@@ -143,19 +143,19 @@ def test_reduction_of_tensor_memory_has_one_row_a_thread(threads: int, clocks: f
 @pytest.mark.parametrize(
     ("dim", "lines", "length"),
     [
-        (0, 256, 8),
-        (1, 8, 256),
-        (-1, 8, 256),
-        (-2, 256, 8),
+        (0, 256, 6),
+        (1, 6, 256),
+        (-1, 6, 256),
+        (-2, 256, 6),
         # A dimension that is not known, or that the tile has not, may be all of it.
-        (None, 1, 8 * 256),
-        (2, 1, 8 * 256),
-        (-3, 1, 8 * 256),
+        (None, 1, 6 * 256),
+        (2, 1, 6 * 256),
+        (-3, 1, 6 * 256),
     ],
 )
 def test_a_scan_has_the_lines_of_its_dimension(dim: int | None, lines: int, length: int) -> None:
     """Four warps take a line each, and 32 of its values at a time."""
-    (leaf,) = leaves(tile_op(Scan, 8, 256, dim))
+    (leaf,) = leaves(tile_op(Scan, 6, 256, dim))
     steps = math.ceil(lines / 4) * math.ceil(length / 32)
     sm = H200.microarchitecture
     assert scan_clocks(leaf, sm) == steps * (5 * sm.shuffle_clk + sm.shared_clk)
