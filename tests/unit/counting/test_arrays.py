@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from tirlens.model import analyze
 from tirlens_counting.arrays import functions
+from tirlens_counting.arrays.dtypes import dtype_of
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 
@@ -86,6 +87,13 @@ def test_functions_of_two_arrays_broadcast(name: str, left: Any, right: Any) -> 
     if name.startswith("logical"):
         assert_same(lambda np: getattr(np, name)(np.asarray(left) > 0, np.asarray(right) > 0))
     assert_same(lambda np: getattr(np, name)(np.asarray(left), np.asarray(right)))
+
+
+@pytest.mark.parametrize("other", [int, float, bool, object, 3, "i", None, "int64"])
+@pytest.mark.parametrize("own", [int, float, bool, object])
+def test_a_type_of_elements_is_equal_to_the_type_that_names_it(own: type, other: Any) -> None:
+    assert (dtype_of(own) == other) == (own is other)
+    assert dtype_of(own) == dtype_of(dtype_of(own))
 
 
 REDUCTIONS = ["any", "all", "sum", "mean", "min", "max"]

@@ -89,6 +89,20 @@ def test_a_remainder_keeps_its_values(drawn: tuple[Box, Expr]) -> None:
         assert evaluate(shorter, env) == evaluate(expr, env)
 
 
+@pytest.mark.parametrize("value", ["a", ("+", "a", 3), ("+", "a", ("*", "b", 2), -5)])
+@pytest.mark.parametrize("divisor", [2, 4, 7])
+@pytest.mark.parametrize("times", [1, -1, 3])
+def test_a_value_less_its_quotient_is_its_remainder(value: Expr, divisor: int, times: int) -> None:
+    """As often as it is written, also of a value with a constant."""
+    box = {"a": (0, 20), "b": (-2, 3)}
+    quotient = ("*", ("//", value, divisor), -divisor * times)
+    expr = ("+", ("*", value, times), quotient)
+    shorter = simplify_in_ranges(expr, box)
+    assert linear(shorter) == linear(simplify(("*", ("%", value, divisor), times)))
+    for env in points(box):
+        assert evaluate(shorter, env) == times * (evaluate(value, env) % divisor)
+
+
 @st.composite
 def divided(draw: st.DrawFn) -> tuple[Box, list[Expr]]:
     """Divisions and modulos of mixed-radix sums, and sums and comparisons of such."""
@@ -164,6 +178,24 @@ def test_values_of_a_sum_are_counted_without_its_points(box: Box, factors: list[
         whole = {**box, "d": (-2, 9)}
         expected = sum(bool(evaluate(test, env)) for env in points(whole))
         assert Solver(max_enumerated_points=0).solve(make_problem(whole, [test])).value == expected
+
+
+@pytest.mark.parametrize("uses_closed_forms", [False, True])
+@pytest.mark.parametrize("factors", [(1, 1, 1), (1, 4, 12), (1, 10, 3), (2, -3, 5)])
+def test_a_sum_has_each_value_as_often_as_its_points(
+    factors: tuple[int, ...], uses_closed_forms: bool
+) -> None:
+    """All values from below the least to above the greatest, of an equality and of a limit."""
+    box = {"a": (0, 3), "b": (0, 2), "c": (-1, 4)}
+    total = ("+", *(("*", name, factor) for name, factor in zip(box, factors, strict=True)))
+    values = [evaluate(total, env) for env in points(box)]
+    for value in range(min(values) - 2, max(values) + 3):
+        for test, expected in (
+            (("==", total, value), values.count(value)),
+            (("<", total, value), sum(one < value for one in values)),
+        ):
+            solver = Solver(max_enumerated_points=0, uses_closed_forms=uses_closed_forms)
+            assert solver.solve(make_problem(box, [test])).value == expected
 
 
 def test_what_holds_of_a_float_is_not_remembered_of_the_equal_integer() -> None:

@@ -14,7 +14,7 @@ import pytest
 from support.kernels import gemm, tile
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens_worker.facts import Buffer, KernelFacts, Loop, Node
+from tirlens_worker.facts import Buffer, Expr, KernelFacts, Loop, Node
 
 TILE = 128 * 64 * 2  # bytes of each operand
 STAGES = 3
@@ -89,3 +89,18 @@ def test_barriers_and_tensor_memory_take_no_shared_memory(scope: str) -> None:
 
 def test_an_unused_buffer_takes_no_memory() -> None:
     assert shared(out(1024), edit=lambda body: body) == STAGES * 2 * TILE
+
+
+@pytest.mark.parametrize(
+    ("strides", "elements"),
+    [
+        ((), 1024 * 128),
+        ((128, 1), 1024 * 128),
+        # Rows with padding, against bank conflicts.
+        ((136, 1), 1024 * 136),
+        # A stride that is not known says nothing of the padding.
+        (("n", 1), 1024 * 128),
+    ],
+)
+def test_padded_rows_take_their_stride(strides: tuple[Expr, ...], elements: int) -> None:
+    assert shared(replace(out(1024), strides=strides), edit=after(1024)) == elements * 2
