@@ -92,3 +92,22 @@ def test_misses_of_local_memory(
     resources = BlockResources(128, 32 * KIB, 64)
     block = BlockOccupancy(resources, Occupancy(2, 0.125, "shared"))
     assert least <= l1_miss_fraction(stack_bytes, 128, block, device) <= most
+
+
+@pytest.mark.parametrize(
+    ("threads", "kib", "reason"),
+    [
+        (128, 227, ""),
+        (4096, 227, "4096 threads does not fit"),
+        (128, 228, "233472 bytes of shared memory, more than the 232448"),
+        (4096, 228, "233472 bytes of shared memory, more than the 232448"),
+    ],
+)
+def test_why_a_block_does_not_fit(threads: int, kib: int, reason: str) -> None:
+    """All of an H100's 227 KiB that a block may have is not too much."""
+    store = Store("", (), (Access("A", "write", ("tx",)),))
+    kernel = launched((store,), (Buffer("A", "A", "float32", (128,)),), threads=threads)
+    kernel = replace(kernel, launch=replace(kernel.launch, shared_bytes=kib * KIB))
+    found = modelled(kernel, load("h100-sxm")).launch.block
+    assert (found.occupancy is None) == bool(reason)
+    assert reason in found.misfit and bool(found.misfit) == bool(reason)
