@@ -76,3 +76,24 @@ def test_a_report_that_is_cut_off_keeps_its_calls(tmp_path: Path) -> None:
     assert [each.name for each in operations(records)] == ["fused_dense_relu"]
     (problem,) = [each for each in records if isinstance(each, Problem)]
     assert "calls up to here are read" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("shapes", "expected"),
+    [
+        ("float32[1, 64], int32[]", (Tensor((1, 64), dtype="float32"), Tensor((), dtype="int32"))),
+        ("float32[1,64,]", (Tensor((1, 64), dtype="float32"),)),
+        # Damaged text says nothing of its own shape, and leaves those of others.
+        ("float32[19 128], int8[4]", (Tensor((4,), dtype="int8"),)),
+        ("float32[1,,2], int8[4]", (Tensor((4,), dtype="int8"),)),
+    ],
+)
+def test_shapes_of_arguments(shapes: str, expected: tuple[Tensor, ...], tmp_path: Path) -> None:
+    path = tmp_path / "report.csv"
+    path.write_text(
+        "Argument Shapes,Count,Device,Hash,Percent,Duration (us),Name\n"
+        f'"{shapes}",1,"cuda0","9f1b",61.5,12.3,"fused_dense"\n'
+    )
+    reader = reader_of(open_trace(path))
+    (record,) = reader.records(open_trace(path))
+    assert isinstance(record, Operation) and record.inputs == expected

@@ -18,7 +18,7 @@ from tirlens.measured.records import Operation, Position, Problem, Record, Tenso
 _JSON = re.compile(r'\s*\{\s*"calls"\s*:\s*\[')
 _TIME = "Duration (us)"
 _REQUIRED = {"Name", _TIME, "Count", "Percent"}
-_SHAPE = re.compile(r"([a-z]\w*)\[([\d, ]*)\]")
+_SHAPE = re.compile(r"([a-z]\w*)\[((?:\d+(?: *, *\d+)*)?,? *)\]")
 # What the virtual machine does itself: it allocates, reshapes and dispatches on the host.
 _BUILTIN = "vm.builtin."
 
