@@ -30,6 +30,9 @@ class Microarchitecture:
         Arrivals, fences and commits, which do not wait.
     buffer_handover_clk
         The wait for a full buffer of a pipeline and the release of the empty one.
+    phase_clk
+        From an arrival at a barrier in shared memory (``mbarrier``) until a warp that waits for it
+        goes on.
     atomic_clk
         An atomic operation on global memory.
     mma_clk
@@ -70,6 +73,7 @@ class Microarchitecture:
     barrier_clk: Clocks
     arrival_clk: Clocks
     buffer_handover_clk: Clocks
+    phase_clk: Clocks
     atomic_clk: Clocks
     mma_clk: Clocks
     product_restart_clk: Clocks

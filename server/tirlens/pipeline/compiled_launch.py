@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tirlens.machine_code import document_line
+from tirlens.machine_code.line_clocks import line_clocks
 from tirlens_sass import Function, Instruction, Listing, MemoryAccess, read
 from tirlens_worker.facts import (
     AccessMode,
     CompiledLaunch,
     ExecutedInstructions,
     KernelFacts,
+    LineClocks,
     LocalAccess,
     Pipe,
     Span,
 )
 from tirlens_worker.protocol import CUDA, NO_LINE, SASS, GeneratedCode, GeneratedText
+
+if TYPE_CHECKING:
+    from tirlens.machine_code.executions import KernelCode
 
 # Of the units of `tirlens_sass` that are not here the pipe is ``other``.
 _PIPES: dict[str, Pipe] = {
@@ -47,7 +52,13 @@ def compiled_launch(code: GeneratedCode, facts: KernelFacts | None) -> CompiledL
     stores = _most(kernel.spill_store_bytes for kernel in code.compiled)
     loads = _most(kernel.spill_load_bytes for kernel in code.compiled)
     listing, source = read(texts[SASS].text), texts[CUDA]
-    executions = _executions(listing, facts, source)
+    sizes = {} if facts is None else {**facts.assumed, **facts.sizes}
+    kernels = _count_kernels(listing, facts, source, sizes)
+    executions = {
+        part.function.name: [one.warps if one.is_known else None for one in part.executions]
+        for kernel in kernels
+        for part in kernel.functions
+    }
     return CompiledLaunch(
         arch=code.arch,
         registers_per_thread=max(kernel.registers_per_thread for kernel in code.compiled),
@@ -56,27 +67,36 @@ def compiled_launch(code: GeneratedCode, facts: KernelFacts | None) -> CompiledL
         static_shared_bytes=max(kernel.static_shared_bytes for kernel in code.compiled),
         local_accesses=tuple(_local_accesses(listing, source.lines, stores, loads, executions)),
         executed=tuple(_count_by_line(listing, source.lines, executions)),
+        line_clocks=tuple(_line_clocks(kernels, source.lines, listing.architecture)),
+        sizes=sizes,
     )
 
 
-def _executions(
-    listing: Listing, facts: KernelFacts | None, source: GeneratedText
-) -> Mapping[str, Sequence[float | None]]:
-    """The executions of each instruction by the warps of a block, by function; None if unknown.
+def _count_kernels(
+    listing: Listing,
+    facts: KernelFacts | None,
+    source: GeneratedText,
+    sizes: Mapping[str, int],
+) -> tuple[KernelCode, ...]:
+    """The kernels with the executions of their instructions.
 
-    Empty without facts, and without numpy, which the server of an editor may not have.
+    None without facts, and without numpy, which the server of an editor may not have.
     """
     if facts is None:
-        return {}
+        return ()
     try:
         from tirlens.machine_code.executions import count_kernels
     except ImportError:
-        return {}
-    return {
-        part.function.name: [one.warps if one.is_known else None for one in part.executions]
-        for kernel in count_kernels(listing, facts, source.text, source.lines, {})
-        for part in kernel.functions
-    }
+        return ()
+    return count_kernels(listing, facts, source.text, source.lines, sizes)
+
+
+def _line_clocks(
+    kernels: Sequence[KernelCode], lines: Sequence[int], architecture: str
+) -> Iterator[LineClocks]:
+    """The clocks by line of a function of one kernel."""
+    if len(kernels) == 1:
+        yield from line_clocks(kernels[0], lines, architecture)
 
 
 def _count_by_line(

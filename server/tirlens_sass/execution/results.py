@@ -20,12 +20,15 @@ class Executions:
         `Function.loops`: the counts are those of one iteration of each.
     is_conditional
         Whether a branch that depends on data decides: the counts are an upper bound.
+    by_warp
+        Executions by each warp of a block; one number where all warps do the same.
     """
 
     warps: float
     threads: float | None
     loops: tuple[int, ...] = ()
     is_conditional: bool = False
+    by_warp: tuple[float, ...] = ()
 
     @property
     def is_known(self) -> bool:

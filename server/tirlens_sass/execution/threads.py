@@ -69,6 +69,13 @@ class Sample:
         groups = mask.reshape(-1, self.group).any(axis=1)
         return float(groups.sum()) * self._warps_of_group / self.blocks
 
+    def by_warp(self, mask: Any) -> Any:
+        """The share of the blocks in which each warp has a thread in `mask`, as an array.
+
+        It has one element where all threads of a block do the same.
+        """
+        return mask.reshape(self.blocks, -1, self.group).any(axis=2).mean(axis=0)
+
     def threads(self, mask: Any) -> float:
         """The threads of a block in `mask`, on average over the blocks."""
         return float(mask.sum()) * self._threads_of_element / self.blocks

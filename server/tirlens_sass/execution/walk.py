@@ -110,6 +110,7 @@ class Walk:
         count = len(function.instructions)
         self._block_warps = [0.0] * len(function.blocks)
         self._block_threads = [0.0] * len(function.blocks)
+        self._block_by_warp: list[Any] = [0.0] * len(function.blocks)
         self._guard_threads: list[float | None] = [0.0] * count
         self._open_loops: set[int] = set()
         self._conditional: set[int] = set()
@@ -146,6 +147,7 @@ class Walk:
         machine = self._machine
         self._block_warps[block.index] += machine.sample.warps(mask)
         self._block_threads[block.index] += machine.sample.threads(mask)
+        self._block_by_warp[block.index] += machine.sample.by_warp(mask)
         state = machine.state
         state.mask = mask
         for step in self._plans[block.index]:
@@ -319,12 +321,13 @@ class Walk:
             loops = tuple(n for n in self._loops[block.index] if n in self._open_loops)
             warps, threads = self._block_warps[block.index], self._block_threads[block.index]
             is_conditional = block.index in self._conditional
+            by_warp = tuple(np.atleast_1d(self._block_by_warp[block.index]).tolist())
             for index in range(block.first, block.last + 1):
                 active = threads
                 if self._function.instructions[index].guard is not None:
                     is_data = index in self._data_guards
                     active = None if is_data else self._guard_threads[index]
-                found.append(Executions(warps, active, loops, is_conditional))
+                found.append(Executions(warps, active, loops, is_conditional, by_warp))
         return tuple(found)
 
 

@@ -10,7 +10,15 @@ standard library.
 
 from __future__ import annotations
 
-from .compiled import Assembly, CompiledLaunch, ExecutedInstructions, LocalAccess, Pipe
+from .compiled import (
+    MEMORY_CLOCKS,
+    Assembly,
+    CompiledLaunch,
+    ExecutedInstructions,
+    LineClocks,
+    LocalAccess,
+    Pipe,
+)
 from .expressions import Expr, Variable
 from .kernel import Built, Caveat, KernelFacts, Launch, ModelSizes, Requirement
 from .lowered import LoweredLaunch, LoweredRoutes, MatrixProduct, Move, SharedArray, TileLoad
@@ -45,6 +53,7 @@ from .statements import (
 from .tree import Branch, BranchKind, Let, Loop, LoopKind, Node, While
 
 __all__ = [
+    "MEMORY_CLOCKS",
     "THREADS_TOGETHER",
     "Access",
     "AccessMode",
@@ -71,6 +80,7 @@ __all__ = [
     "KernelFacts",
     "Launch",
     "Let",
+    "LineClocks",
     "Load",
     "LocalAccess",
     "Loop",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, Optional, Tuple
+from dataclasses import dataclass, field
+from typing import Literal, Mapping, Optional, Tuple
 
+from .mappings import no_entries
 from .operations import AccessMode
 from .source import Span
 
@@ -51,6 +52,25 @@ class ExecutedInstructions:
     warp_executions: Optional[float]
 
 
+#: The latencies of global memory, in clocks, for which `LineClocks` has the waits.
+MEMORY_CLOCKS = (500.0, 1000.0)
+
+
+@dataclass(frozen=True)
+class LineClocks:
+    """The clocks of a block's slowest warp at a line of the text, over all executions.
+
+    The warp has its scheduler to itself.  `span` is the line, None where it is not known.  `clocks`
+    are those in which it issues and waits for anything but global memory.  `memory_clocks` are
+    those in which it waits for what the line loads from global memory, for each latency of
+    `MEMORY_CLOCKS`.
+    """
+
+    span: Optional[Span]
+    clocks: float
+    memory_clocks: Tuple[float, float]
+
+
 @dataclass(frozen=True)
 class CompiledLaunch:
     """What the compiler made of a kernel for one architecture; bytes are those of a thread.
@@ -59,7 +79,9 @@ class CompiledLaunch:
     ``setmaxnreg`` redistributes among the warps of a block.  `spill_bytes` are stored and loaded by
     the code.  `static_shared_bytes` are those of a block.  A function of several kernels has the
     most of any.  `executed` are the executions of its instructions; empty where they are not known,
-    as where its control flow depends on data.
+    as where its control flow depends on data.  `line_clocks` are the clocks of a warp by line;
+    empty where the trip count of a loop is not known.  `sizes` are those of the dynamic
+    dimensions for which both hold.
     """
 
     arch: str
@@ -69,6 +91,8 @@ class CompiledLaunch:
     static_shared_bytes: int = 0
     local_accesses: Tuple[LocalAccess, ...] = ()
     executed: Tuple[ExecutedInstructions, ...] = ()
+    line_clocks: Tuple[LineClocks, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=no_entries)
 
 
 @dataclass(frozen=True)

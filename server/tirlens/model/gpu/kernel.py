@@ -15,7 +15,8 @@ from ..tree.node import CostNode, known_sum, leaves_of
 from ..tree.timed_kernel import TimedKernel
 from ..workload import Workload
 from .block import BlockContext, BlockRecord, BlockTime, time_block
-from .compiler.machine_instructions import machine_instructions
+from .compiler.code_clocks import code_clocks
+from .compiler.machine_instructions import is_of_sizes, machine_instructions
 from .compiler.routes import choose_routes
 from .compiler.thread_resources import thread_resources
 from .launch.imbalance import block_times_s, imbalance_factor
@@ -130,12 +131,13 @@ def compile_for(workload: Workload, device: Device) -> Compiled:
     facts, counts, tree = workload.facts, workload.counts, workload.tree
     routes = choose_routes(tree, estimated, facts, device)
     thread = thread_resources(facts, counts, tree, estimated, routes, device)
-    instructions = estimated
+    instructions, clocks = estimated, None
     machine_code = facts.compiled_for(device.arch)
-    if machine_code is not None:
+    if machine_code is not None and is_of_sizes(machine_code, workload.counted.bindings):
         blocks = math.prod(counts.launch.grid or (1,))
         instructions = machine_instructions(tree, estimated, machine_code.executed, blocks)
-    return Compiled(instructions, routes, mapped.row_vectors, mapped.accumulators, thread)
+        clocks = code_clocks(tree, estimated, machine_code.line_clocks)
+    return Compiled(instructions, routes, mapped.row_vectors, mapped.accumulators, thread, clocks)
 
 
 def find_launch(workload: Workload, compiled: Compiled, device: Device) -> GpuLaunch:

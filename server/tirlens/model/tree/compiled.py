@@ -96,6 +96,22 @@ class ThreadResources:
 
 
 @dataclass(frozen=True)
+class CodeClocks:
+    """The clocks of a block's slowest warp in a statement's machine code, over all executions.
+
+    Attributes
+    ----------
+    clocks
+        In which it issues, and waits for anything but global memory.
+    memory_clocks
+        In which it waits for loads from global memory, for the latencies `MEMORY_CLOCKS`.
+    """
+
+    clocks: float
+    memory_clocks: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class Compiled:
     """What the compiler makes of a kernel on a device.
 
@@ -112,6 +128,8 @@ class Compiled:
         The tiles with the layout of a matrix instruction's result.
     thread
         What a thread takes.
+    code_clocks
+        The clocks of the machine code of each statement; None where it is not known.
     """
 
     instructions: Table[Instructions]
@@ -119,3 +137,4 @@ class Compiled:
     row_vectors: Table[int]
     accumulators: frozenset[str]
     thread: ThreadResources
+    code_clocks: Table[CodeClocks] | None

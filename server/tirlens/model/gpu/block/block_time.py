@@ -8,13 +8,14 @@ operations (`overlap`), the loads of pipelined loops (`software_pipeline`) and i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.node import BranchCost, CostNode, Leaf, LoopCost, WhileCost, leaves_of
 from ...tree.timed_node import TimedNode
 from ...tree.traits import LOADS, ORDERED, PURE_LOAD, STORES, only, some
 from ...tree.trip_counts import branch_sides, execution_shares, mean_trip_count
+from .code_time import code_time_s, has_machine_code
 from .dependency_chains import interleave, is_thread_code
 from .exposed_latency import exposed_latency_s
 from .memory_parallelism import (
@@ -32,6 +33,7 @@ from .overlap import (
     overlap_products_with_loop,
     overlap_warpgroups,
     register_prefetches,
+    wait_for_copies,
 )
 from .software_pipeline import burst_share, prefetched_share, tile_loads, time_pipelined_loop
 from .throughput import BlockContext, busy_time
@@ -75,12 +77,27 @@ def time_block(tree: Sequence[CostNode], context: BlockContext) -> BlockTime:
     context : BlockContext
         The device and the launch, and what the stages before find of the statements.
     """
+    if _has_roles(tree):
+        # The simulation of warp roles has the waits of their barriers.
+        compiled = replace(context.compiled, code_clocks=None)
+        context = replace(context, compiled=compiled)
     root = TimedNode(None, 0.0, _time_siblings(tree, context, 1.0))
     leaves = leaves_of(tree)
     return BlockTime(
         root,
         prefetched_share(leaves, context.moved, context.compiled.routes),
         burst_share(leaves, context.moved),
+    )
+
+
+def _has_roles(nodes: Sequence[CostNode]) -> bool:
+    """Whether warps of a block have different statements."""
+    if any(len(group) > 1 for group in concurrent_groups(nodes)):
+        return True
+    return any(
+        (isinstance(node, BranchCost) and divides_warps(node)) or _has_roles(node.children)
+        for node in nodes
+        if not isinstance(node, Leaf)
     )
 
 
@@ -146,6 +163,8 @@ def _time_siblings(
         else:
             arrays_in_flight = set()
         has_stored = some(node, STORES) or (has_stored and joins)
+    if has_machine_code(context):
+        return tuple(_wait_for_bulk_copies(nodes, timed, context, executions))
     parts = _interleave_siblings(nodes, timed, context) if interleaves else timed
     return overlap_asynchronous(nodes, parts, context.memory, executions)
 
@@ -164,11 +183,29 @@ def _interleave_siblings(
     return [part if number in ahead else next(others) for number, part in enumerate(timed)]
 
 
+def _wait_for_bulk_copies(
+    nodes: Sequence[CostNode],
+    timed: Sequence[TimedNode],
+    context: BlockContext,
+    executions: float,
+) -> Sequence[TimedNode]:
+    """The times of machine code with the latency of TMA's copies, for which it polls a barrier."""
+    routes = context.compiled.routes
+
+    def is_copy(node: CostNode) -> bool:
+        return isinstance(node, Leaf) and routes[node].copy == "tma" and some(node, LOADS)
+
+    return wait_for_copies(nodes, timed, context.memory, executions, is_copy)
+
+
 def _time_node(
     node: CostNode, context: BlockContext, executions: float, waits: bool = True
 ) -> TimedNode:
     """The time of a node; `waits`: its first loads wait for memory, and not with earlier ones."""
     if isinstance(node, Leaf):
+        code_s = code_time_s(node, context)
+        if code_s is not None:
+            return TimedNode(node, code_s)
         busy_s = busy_time(node, context).longest_s
         return TimedNode(node, busy_s + exposed_latency_s(node, context, executions, waits))
     if isinstance(node, BranchCost) and divides_warps(node):
@@ -180,9 +217,7 @@ def _time_node(
         has_branches = has_arithmetic_branches(node, compiled.instructions, context.device)
         if has_branches or not issues_loads_first(node):
             trip_count = mean_trip_count(node)
-            is_pipelined = node.source.kind == "pipelined" and bool(
-                tile_loads(node, compiled.routes)
-            )
+            is_pipelined = node.source.kind == "pipelined" and _runs_ahead(node, context)
             is_serial = node.source.kind in ("serial", "pipelined") and not is_pipelined
             if is_serial and not has_branches and can_batch_loads(node, compiled.instructions):
                 trip_count = load_batches(node.source, trip_count)
@@ -207,6 +242,17 @@ def _time_node(
     )
     timed = overlap_warpgroups(node, TimedNode(node, 0.0, children), context)
     return overlap_products_with_loop(timed) if _is_outermost_loop(node) else timed
+
+
+def _runs_ahead(loop: LoopCost, context: BlockContext) -> bool:
+    """Whether loads of a pipelined loop run ahead of the time of its other statements.
+
+    That of machine code has the waits for copies by its own warps.
+    """
+    loads = tile_loads(loop, context.compiled.routes)
+    if has_machine_code(context) and not context.has_producer:
+        return any(context.compiled.routes[leaf].copy == "tma" for leaf in loads)
+    return bool(loads)
 
 
 def _is_outermost_loop(node: CostNode) -> bool:

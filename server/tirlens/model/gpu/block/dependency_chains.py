@@ -30,8 +30,11 @@ def is_thread_code(node: CostNode) -> bool:
 def interleave(timed: Sequence[TimedNode], context: BlockContext) -> tuple[TimedNode, ...]:
     """The times of siblings, with those of consecutive thread code interleaved.
 
-    A barrier ends such a run of code, as does a read of a shared array that the run writes to.
+    A barrier ends such a run of code, as does a read of a shared array that the run writes to.  The
+    compiler has interleaved machine code.
     """
+    if context.compiled.code_clocks is not None:
+        return tuple(timed)
     out: list[TimedNode] = []
     run: list[TimedNode] = []
     written: set[str] = set()

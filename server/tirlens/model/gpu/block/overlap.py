@@ -8,7 +8,7 @@ statement that needs the result waits for the rest.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from tirlens_worker.facts import Gemm, Loop, Mma
@@ -78,16 +78,12 @@ def overlap_asynchronous(
     """
     if not any(map(_may_be_asynchronous, nodes)):
         return tuple(timed)
-    out = list(timed)
+    out = wait_for_copies(nodes, timed, memory, executions, _is_asynchronous_copy)
     readers = _Readers(nodes)
     for number, node in enumerate(nodes):
         if _is_asynchronous_copy(node):
-            reader = readers.first_after(number, written_arrays(node, "shared"))
-            if reader is not None:
-                between_s = sum(part.total_s for part in timed[number + 1 : reader])
-                wait_s = max(memory.dram_latency_s * executions - between_s, 0.0)
-                out[number] = _add_copy_wait(out[number], wait_s)
-        elif only(node, LOADS_REGISTERS):
+            continue
+        if only(node, LOADS_REGISTERS):
             reader = readers.first_after(number, written_arrays(node, "local"))
             if reader is not None:
                 between_s = sum(part.total_s for part in timed[number + 1 : reader])
@@ -104,6 +100,30 @@ def overlap_asynchronous(
             )
             out[number] = _overlapped_by(out[number], between_s)
     return tuple(out)
+
+
+def wait_for_copies(
+    nodes: Sequence[CostNode],
+    timed: Sequence[TimedNode],
+    memory: MemoryState,
+    executions: float,
+    is_copy: Callable[[CostNode], bool],
+) -> list[TimedNode]:
+    """The times of siblings with the latency of copies that the code before a reader leaves.
+
+    `is_copy` says which siblings start copies; the others are those of `overlap_asynchronous`.
+    """
+    out = list(timed)
+    readers = _Readers(nodes)
+    for number, node in enumerate(nodes):
+        if not is_copy(node):
+            continue
+        reader = readers.first_after(number, written_arrays(node, "shared"))
+        if reader is not None:
+            between_s = sum(part.total_s for part in timed[number + 1 : reader])
+            wait_s = max(memory.dram_latency_s * executions - between_s, 0.0)
+            out[number] = _add_copy_wait(out[number], wait_s)
+    return out
 
 
 def register_prefetches(nodes: Sequence[CostNode]) -> frozenset[int]:

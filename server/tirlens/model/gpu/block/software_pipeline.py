@@ -194,9 +194,10 @@ def _time_computation(
     time_node = [
         _time_computing_node(node, context, executions, time, of_loads) for node in computing
     ]
-    overlapped = overlap_asynchronous(computing, time_node, context.memory, executions)
-    interleaved = interleave(overlapped, context)
-    return (*interleaved, *(TimedNode(node, 0.0) for node in nodes if node in of_loads))
+    if context.compiled.code_clocks is None:
+        overlapped = overlap_asynchronous(computing, time_node, context.memory, executions)
+        time_node = list(interleave(overlapped, context))
+    return (*time_node, *(TimedNode(node, 0.0) for node in nodes if node in of_loads))
 
 
 def _time_computing_node(

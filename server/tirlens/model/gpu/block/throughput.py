@@ -113,8 +113,10 @@ def busy_time(leaf: Leaf, context: BlockContext, chains: float = 1.0) -> BusyTim
 def _busy_time(leaf: Leaf, context: BlockContext, chains: float) -> BusyTime:
     device = context.device
     share = device.sm_count / context.blocks
-    rate_share = _issue_rate_share(leaf, context, chains)
     compiled = context.compiled
+    # Machine code has the waits of dependent instructions in its own time.
+    has_code = compiled.code_clocks is not None
+    rate_share = 1.0 if has_code else _issue_rate_share(leaf, context, chains)
     units: dict[str, float] = {}
     for name, device_busy_s in context.busy.unit_s[leaf].items():
         busy_s = device_busy_s * share

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from tirlens_worker.facts import ExecutedInstructions, Pipe
+from tirlens_worker.facts import CompiledLaunch, ExecutedInstructions, Pipe
 
 from ...tree.compiled import Instructions
 from ...tree.context import WARP
@@ -31,6 +31,11 @@ _OVER_ELEMENTS = frozenset({"parallel", "vectorized"})
 _CONTROL: _Pipes = frozenset({"multiply", "product_wait", "other"})
 
 
+def is_of_sizes(machine_code: CompiledLaunch, sizes: Mapping[str, int]) -> bool:
+    """Whether the executions of machine code are those for `sizes` of the dynamic dimensions."""
+    return all(sizes.get(name, size) == size for name, size in machine_code.sizes.items())
+
+
 def machine_instructions(
     tree: Sequence[CostNode],
     estimated: Table[Instructions],
@@ -42,7 +47,7 @@ def machine_instructions(
     `blocks` are the blocks of the launch, over which the instructions of a block are summed.
     Instructions of lines that the tree does not have are left out.
     """
-    lines = _statements_by_line(tree)
+    lines = statements_by_line(tree)
     bodies = _bodies_by_line(tree)
     found: dict[Leaf, defaultdict[Pipe, float]] = {}
     unknown: set[Leaf] = set()
@@ -52,7 +57,7 @@ def machine_instructions(
             unknown.update(bodies.get(line, ()))
             continue
         leaves = lines.get(line, ())
-        shares = _shares([_estimate(leaf, estimated[leaf], one.pipe) for leaf in leaves])
+        shares = shares_of([_estimate(leaf, estimated[leaf], one.pipe) for leaf in leaves])
         for leaf, share in zip(leaves, shares, strict=True):
             number = WARP * blocks * one.warp_executions * share
             found.setdefault(leaf, defaultdict(float))[one.pipe] += number
@@ -62,12 +67,12 @@ def machine_instructions(
     return Table(rows)
 
 
-def _statements_by_line(tree: Sequence[CostNode]) -> dict[int, Sequence[Leaf]]:
+def statements_by_line(tree: Sequence[CostNode]) -> dict[int, Sequence[Leaf]]:
     """The statements at each line; at the line of a loop or branch alone, those inside."""
-    found = {_line(node): node.leaves() for node in _inner_nodes(tree)}
+    found = {line_of(node): node.leaves() for node in _inner_nodes(tree)}
     own: dict[int, list[Leaf]] = {}
     for leaf in leaves_of(tree):
-        own.setdefault(_line(leaf), []).append(leaf)
+        own.setdefault(line_of(leaf), []).append(leaf)
     return {**found, **own}
 
 
@@ -75,10 +80,10 @@ def _bodies_by_line(tree: Sequence[CostNode]) -> dict[int, set[Leaf]]:
     """The statements whose code is at each line: their own, and those of loops over elements."""
     found: dict[int, set[Leaf]] = {}
     for leaf in leaves_of(tree):
-        found.setdefault(_line(leaf), set()).add(leaf)
+        found.setdefault(line_of(leaf), set()).add(leaf)
     for node in _inner_nodes(tree):
         if isinstance(node, LoopCost) and node.source.kind in _OVER_ELEMENTS:
-            found.setdefault(_line(node), set()).update(node.leaves())
+            found.setdefault(line_of(node), set()).update(node.leaves())
     return found
 
 
@@ -90,7 +95,7 @@ def _inner_nodes(tree: Sequence[CostNode]) -> Iterator[CostNode]:
             yield from _inner_nodes(node.children)
 
 
-def _line(node: CostNode) -> int:
+def line_of(node: CostNode) -> int:
     """The line of a node in the document; 0 where it is in another file."""
     return next((site.line for site in node.source.sites if site.file is None), 0)
 
@@ -99,7 +104,12 @@ def _estimate(leaf: Leaf, row: Instructions, pipe: Pipe) -> tuple[float, float]:
     """The estimated instructions of a statement on a pipe, and all of its instructions."""
     operations = _operations(leaf, row)
     on_pipe = sum(number for pipes, number in operations.items() if pipe in pipes)
-    return on_pipe, sum(operations.values()) + row.predicate + row.skipped
+    return on_pipe, estimated_instructions(leaf, row)
+
+
+def estimated_instructions(leaf: Leaf, row: Instructions) -> float:
+    """The estimated instructions of a statement but for its loads and stores."""
+    return sum(_operations(leaf, row).values()) + row.predicate + row.skipped
 
 
 def _operations(leaf: Leaf, row: Instructions) -> dict[_Pipes, float]:
@@ -111,8 +121,8 @@ def _operations(leaf: Leaf, row: Instructions) -> dict[_Pipes, float]:
     return found
 
 
-def _shares(estimates: Sequence[tuple[float, float]]) -> list[float]:
-    """The share of each statement: by the same pipe, else by all instructions, else equal ones."""
+def shares_of(estimates: Sequence[tuple[float, ...]]) -> list[float]:
+    """The share of each statement: by the first estimate that is not zero, else equal ones."""
     for parts in zip(*estimates, strict=True):
         total = sum(parts)
         if total:

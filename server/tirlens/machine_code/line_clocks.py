@@ -1,0 +1,96 @@
+"""The clocks of a warp at each line of the document, as the compiler has scheduled its code."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tirlens.hardware.catalogue import for_architecture
+from tirlens.hardware.spec import Device
+from tirlens_sass import matrix_operations
+from tirlens_sass.timeline import Latencies, time_warps
+from tirlens_worker.facts import MEMORY_CLOCKS, LineClocks, Span
+from tirlens_worker.protocol import NO_LINE
+
+from .lines import document_line
+
+if TYPE_CHECKING:
+    from .executions import FunctionExecutions, KernelCode
+
+_SCHEDULERS = 4
+# The classes of arithmetic of matrix instructions, by opcode; of HMMA those of 16 bits.
+_CLASSES = {
+    "HMMA": "tensor.float16", "HMMA.TF32": "tensor.tf32", "IMMA": "tensor.int8",
+    "QMMA": "tensor.float8", "DMMA": "tensor.float64",
+}  # fmt: skip
+
+
+def line_clocks(code: KernelCode, lines: Sequence[int], architecture: str) -> Iterator[LineClocks]:
+    """The clocks of a kernel by line; none where they are not known.
+
+    They are not where a loop ends by data, nor of matrix products of a size that a descriptor has
+    (Blackwell's ``tcgen05``).
+
+    A branch on data is one of lanes, of which a warp usually has some that take it: its
+    instructions are executed, as the model's statements are.
+    `lines` are the lines of the document for those of the CUDA source, and `architecture` is that
+    of the listing. What has no line is at the line of the instructions before it.
+    """
+    device = for_architecture(architecture)
+    functions = [part.function for part in code.functions]
+    if device is None or not functions or not all(map(_is_known, code.functions)):
+        return
+    executions = {
+        part.function.name: [one.by_warp for one in part.executions] for part in code.functions
+    }
+    sums: defaultdict[int, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for place, memory_clocks in enumerate(MEMORY_CLOCKS):
+        latencies = _latencies(device, memory_clocks)
+        found = time_warps(functions[0], functions[1:], executions, latencies, architecture)
+        for function in functions:
+            line = NO_LINE
+            times = zip(function.instructions, found[function.name], strict=True)
+            for instruction, time in times:
+                line = document_line(instruction, lines) or line
+                sums[line][0] += time.cycles / len(MEMORY_CLOCKS)
+                sums[line][1 + place] += time.memory_cycles
+    for line, (clocks, first, second) in sums.items():
+        if line != NO_LINE:
+            yield LineClocks(Span(line, 0, line, 0), clocks, (first, second))
+
+
+def _is_known(part: FunctionExecutions) -> bool:
+    if any(one.loops for one in part.executions):
+        return False
+    return all(matrix_operations(one) is not None for one in part.function.instructions)
+
+
+def _latencies(device: Device, memory_clocks: float) -> Latencies:
+    sm = device.microarchitecture
+    fractions = {
+        "HMMA": sm.mma_16bit_fraction,
+        "HMMA.TF32": sm.mma_tf32_fraction,
+        "IMMA": sm.mma_int8_fraction,
+        "QMMA": sm.mma_float8_fraction,
+    }
+    schedulers = device.sm_count * _SCHEDULERS
+    return Latencies(
+        global_memory=memory_clocks,
+        shared_memory=sm.shared_clk,
+        shuffle=sm.shuffle_clk,
+        special=sm.sfu_clk,
+        conversion=sm.conversion_clk,
+        barrier=sm.barrier_clk,
+        phase=sm.phase_clk,
+        product=sm.shared_clk + sm.mma_clk,
+        bytes_per_cycle=sm.l2_port_bytes_per_clk,
+        matrix_operations={
+            opcode: device.peaks[name].flop_per_s
+            / device.clock_hz
+            / schedulers
+            * fractions.get(opcode, 1.0)
+            for opcode, name in _CLASSES.items()
+            if name in device.peaks
+        },
+    )

@@ -1,0 +1,6 @@
+"""How long a warp takes for each of its instructions, as the compiler has scheduled them."""
+
+from .latencies import Latencies
+from .warp import InstructionTime, time_warps
+
+__all__ = ["InstructionTime", "Latencies", "time_warps"]
