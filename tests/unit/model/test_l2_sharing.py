@@ -34,7 +34,7 @@ def steps_of(steps: int) -> TileSequence:
     return found
 
 
-@pytest.mark.parametrize("steps", [2, 4])
+@pytest.mark.parametrize("steps", [2, 4, 16])
 @pytest.mark.parametrize(
     ("own_bytes", "fetches"),
     [

@@ -146,7 +146,8 @@ def fetched_bytes(
     blocks = math.prod(grid)
     wave_blocks = max(min(wave_blocks, blocks), 1)
     block_steps = max((tile.steps for tile in tiles), default=1)
-    max_blocks = min(blocks, max(MAX_WAVES // block_steps, 1) * wave_blocks)
+    # The second of two waves tells what the later ones fetch again.
+    max_blocks = min(blocks, max(MAX_WAVES // block_steps, 2) * wave_blocks)
     coordinates = block_order(grid, panel, order, max_blocks)
     steps = -(-max_blocks // wave_blocks) * block_steps
     uses = _find_all_uses(tiles, coordinates, grid, wave_blocks, block_steps)
