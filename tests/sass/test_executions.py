@@ -213,3 +213,44 @@ def test_every_function_has_a_count_for_each_instruction() -> None:
             for part in parts:
                 assert len(counted.by_function[part.name]) == len(part.instructions)
             assert counted.by_function[kernel.name][0].warps == 2
+
+
+SPILLED_COUNTER = """
+    /*0000*/  IADD3 R1, R1, -0x10, RZ ;
+    /*0010*/  STL{width} [R1+0x4], {zero} ;
+.L_x_0:
+    /*0020*/  LDL{width} R2, [R1+0x4] ;
+    /*0030*/  IADD3 R2, R2, 0x1, RZ ;
+    /*0040*/  STL [R1+0x4], R2 ;
+    /*0050*/  {other} ;
+    /*0060*/  ISETP.GE.AND P0, PT, R2, 0x8, PT ;
+    /*0070*/  @!P0 BRA `(.L_x_0) ;
+    /*0080*/  EXIT ;
+"""
+KERNEL = (
+    '\t.target\tsm_90a\n\t.section\t.text.k,"ax",@progbits\n\t.type\tk,@function\n'
+    '\t.other\tk,@"STO_CUDA_ENTRY STV_DEFAULT"\nk:\n.text.k:\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "zero", "other", "is_known"),
+    [
+        ("", "RZ", "NOP", True),
+        (".64", "RZ", "NOP", True),
+        ("", "RZ", "STL [R1+0x8], R9", True),
+        # Another word, at an address that is not known, may be that of the counter.
+        ("", "RZ", "STL [R8], R9", False),
+        # What is stored comes from memory.
+        ("", "R7", "NOP", False),
+    ],
+)
+def test_a_counter_that_is_kept_in_the_stack_frame(
+    width: str, zero: str, other: str, is_known: bool
+) -> None:
+    text = KERNEL + SPILLED_COUNTER.format(width=width, zero=zero, other=other)
+    (kernel,) = read(text).kernels
+    found = count_executions(kernel, (), Launch((1, 1, 1), (64, 1, 1), {}), "sm_90a")
+    body = found.by_function["k"][3]
+    assert body.is_known == is_known
+    assert not is_known or body.warps == 2 * 8

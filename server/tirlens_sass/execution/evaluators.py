@@ -9,6 +9,7 @@ import numpy as np
 
 from ..instruction import Instruction
 from ..operands import Operand
+from ..registers import Registers
 from .lanes import Lanes, constant
 
 
@@ -17,6 +18,10 @@ class Threads(Protocol):
 
     def read(self, operand: Operand, bits: int = 32) -> Lanes:
         """The value of an operand; a predicate is 0 or 1."""
+        ...
+
+    def words(self, registers: Registers, bits: int) -> Lanes:
+        """The value of the first of some registers, of a pair for 64 bits."""
         ...
 
     def special(self, name: str) -> Lanes:

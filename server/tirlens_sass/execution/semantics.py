@@ -6,7 +6,7 @@ Arithmetic") and of the descriptions in NVIDIA's CUDA Binary Utilities. Floating
 evaluated but for the reciprocal in the division of integers.
 """
 
-from . import bit_logic, integer_arithmetic, moves
+from . import bit_logic, integer_arithmetic, moves, stack_slots
 from .evaluators import evaluate, is_evaluated
 
-__all__ = ["bit_logic", "evaluate", "integer_arithmetic", "is_evaluated", "moves"]
+__all__ = ["bit_logic", "evaluate", "integer_arithmetic", "is_evaluated", "moves", "stack_slots"]

@@ -15,9 +15,10 @@ from ..instruction import Instruction
 from ..listing import Function
 from ..registers import Registers
 from .semantics import is_evaluated
+from .stack_slots import STACK, has_arrays, stack_slot
 
 # The first bit of each register file in a set of registers, which is an integer.
-_FIRST_BITS = {"R": 0, "UR": 256, "P": 512, "UP": 520}
+_FIRST_BITS = {"R": 0, "UR": 256, "P": 512, "UP": 520, STACK: 528}
 _BRANCHES = frozenset(("BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "EXIT", "RET"))
 
 
@@ -41,7 +42,8 @@ class _Part:
     def __init__(self, function: Function) -> None:
         self.members: set[int] = set()
         self._function = function
-        self._sets = [_sets(one) for one in function.instructions]
+        keeps_registers = not has_arrays(function.instructions)
+        self._sets = [_sets(one, keeps_registers) for one in function.instructions]
         self._data_guards = data_guards(function)
         self._needed = [0] * len(function.blocks)
         # What callers need after the call.
@@ -109,8 +111,11 @@ def data_guards(function: Function) -> frozenset[int]:
     return frozenset(found)
 
 
-def _sets(instruction: Instruction) -> tuple[int, int, int]:
-    """The registers that an instruction reads, writes, and has as its guard."""
+def _sets(instruction: Instruction, keeps_registers: bool) -> tuple[int, int, int]:
+    """The registers that an instruction reads, writes, and has as its guard.
+
+    `keeps_registers`: words of the stack frame are only written at fixed addresses.
+    """
     use = instruction.registers
     guard = instruction.guard
     condition = (
@@ -123,6 +128,11 @@ def _sets(instruction: Instruction) -> tuple[int, int, int]:
         reads |= _bits(registers)
     for registers in use.writes:
         writes |= _bits(registers)
+    slot = stack_slot(instruction) if keeps_registers else None
+    if slot is not None and instruction.name == "STL":
+        writes |= _bits(slot)
+    elif slot is not None:
+        reads |= _bits(slot)
     return reads, writes, condition
 
 

@@ -14,6 +14,7 @@ from ..registers import Registers, results_of
 from .lanes import UNKNOWN, WORD, Lanes, as_unsigned, constant, where
 from .launch import Launch
 from .semantics import evaluate
+from .stack_slots import stack_slot
 
 _ADDRESS = re.compile(r"cx?\[(0x[0-9a-f]+)\]\[(0x[0-9a-f]+)\]")
 _WARP = 32
@@ -202,10 +203,14 @@ class ThreadState:
         register: NamedRegister = operand.registers[0]
         if {"H0_H0", "H1_H1", "B0", "B1", "B2", "B3"} & set(register.suffixes):
             return UNKNOWN
-        low = self.registers.get((register.file, register.number), UNKNOWN)
+        return self.words(Registers(register.file, register.number), bits)
+
+    def words(self, registers: Registers, bits: int) -> Lanes:
+        """The value of the first of some registers, of a pair for 64 bits."""
+        low = self.registers.get((registers.file, registers.first), UNKNOWN)
         if bits == 32:
             return low
-        high = self.registers.get((register.file, register.number + 1), UNKNOWN)
+        high = self.registers.get((registers.file, registers.first + 1), UNKNOWN)
         return Lanes(low.values | high.values << _SHIFT, low.known & high.known)
 
     def _constant(self, text: str, bits: int) -> Lanes:
@@ -268,6 +273,8 @@ def results_in_order(one: Instruction) -> list[Registers | None]:
     """The registers of each result in the order of the operands; None of a constant register."""
     if one.registers is None:
         return []
+    if one.name == "STL":
+        return [stack_slot(one)]
     writes = iter(one.registers.writes)
     if one.name == "R2P":
         return list(writes)
