@@ -1,6 +1,6 @@
 """How long a warp takes for each of its instructions, as the compiler has scheduled them."""
 
 from .latencies import Latencies
-from .warp import InstructionTime, time_warps
+from .warp import InstructionTime, WarpTimes, time_warps
 
-__all__ = ["InstructionTime", "Latencies", "time_warps"]
+__all__ = ["InstructionTime", "Latencies", "WarpTimes", "time_warps"]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ..control_flow import callee_of, reverse_postorder
 from ..encoding import BARRIERS
@@ -45,14 +46,18 @@ class InstructionTime:
     memory_cycles: float = 0.0
 
 
+#: The times of the instructions of each function in a warp, by its name.
+WarpTimes: TypeAlias = "Mapping[str, tuple[InstructionTime, ...]]"
+
+
 def time_warps(
     kernel: Function,
     subroutines: Sequence[Function],
     executions: Mapping[str, Sequence[Sequence[float]]],
     latencies: Latencies,
     architecture: str,
-) -> Mapping[str, tuple[InstructionTime, ...]]:
-    """The time of the slowest warp for each instruction, by function.
+) -> tuple[WarpTimes, ...]:
+    """The times of each warp of a block whose executions differ from those of the others.
 
     Parameters
     ----------
@@ -68,17 +73,12 @@ def time_warps(
     """
     functions = {one.name: one for one in (kernel, *subroutines)}
     paths = {name: _Path(one, latencies, architecture) for name, one in functions.items()}
-    slowest = {name: [InstructionTime()] * len(one.instructions) for name, one in functions.items()}
+    found: list[WarpTimes] = []
     for counts in _distinct_warps(functions, executions):
         warp = _Warp(latencies)
         _Walk(paths, counts, warp).call(kernel.name, 1.0, 1.0)
-        for name, found in slowest.items():
-            for index, before in enumerate(found):
-                cycles = warp.cycles.get((name, index), 0.0)
-                memory = warp.memory_cycles.get((name, index), 0.0)
-                if cycles + memory > before.cycles + before.memory_cycles:
-                    found[index] = InstructionTime(cycles, memory)
-    return {name: tuple(found) for name, found in slowest.items()}
+        found.append({name: warp.times(one) for name, one in functions.items()})
+    return tuple(found)
 
 
 def _distinct_warps(
@@ -212,6 +212,14 @@ class _Warp:
         self._copies = _IDLE
         self._copy_groups: deque[_Report] = deque()
         self._product_groups: deque[_Report] = deque()
+
+    def times(self, function: Function) -> tuple[InstructionTime, ...]:
+        """The time of each instruction of a function."""
+        places = [(function.name, index) for index in range(len(function.instructions))]
+        return tuple(
+            InstructionTime(self.cycles.get(place, 0.0), self.memory_cycles.get(place, 0.0))
+            for place in places
+        )
 
     def issue(self, function: str, step: Step, weight: float) -> None:
         """Issue an instruction, which counts for `weight` executions."""
