@@ -104,10 +104,7 @@ def test_estimated_registers_are_about_as_good(errors: dict[str, dict[str, float
 @pytest.mark.slow
 @pytest.mark.parametrize(("table", "rows"), [(tiers.HELD_OUT, 49), ("h100_sweep", 201)])
 def test_each_tier_is_nearer_to_the_measured_times(table: str, rows: int) -> None:
-    """Nothing is fitted to the examples; rules of the estimate are fitted to the sweep.
-
-    Of the sweep's products by one warpgroup the schedule is 5 to 10 % too fast.
-    """
+    """Nothing is fitted to the examples; the sweep, which is in the fitted half, stays as it is."""
     found = list(tiers.rows(table))
     assert len(found) >= rows
     by_tier = [tiers.errors(found, tier) for tier in tiers.TIERS]
@@ -115,8 +112,7 @@ def test_each_tier_is_nearer_to_the_measured_times(table: str, rows: int) -> Non
         errors = [one.families for one in by_tier]
         assert errors == sorted(errors, reverse=True)
         assert errors[0] - errors[-1] >= 0.08
-        assert by_tier[-1].rows <= 0.133 and by_tier[-1].in_band >= 0.80
+        assert by_tier[-1].rows <= 0.145 and by_tier[-1].in_band >= 0.80
     else:
-        assert all(one.rows <= by_tier[0].rows + 0.002 for one in by_tier[:-1])
-        assert by_tier[-1].rows <= by_tier[0].rows + 0.01
-        assert by_tier[-1].in_band >= by_tier[0].in_band - 0.035
+        assert all(one.rows <= by_tier[0].rows + 0.002 for one in by_tier)
+        assert by_tier[-1].in_band >= by_tier[0].in_band

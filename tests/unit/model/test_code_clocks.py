@@ -27,6 +27,8 @@ from tirlens_worker.facts import (
     Launch,
     LineClocks,
     Loop,
+    LoweredLaunch,
+    Node,
     Span,
     Store,
 )
@@ -168,3 +170,46 @@ def test_loads_of_a_software_pipeline_run_ahead_of_the_code() -> None:
     product_clocks = 5000.0 * iterations
     kernel = modelled(compiled(facts, clocks(7, product_clocks)), H100)
     assert kernel.node_times.total_s * H100.clock_hz == pytest.approx(product_clocks, rel=0.05)
+
+
+def produced(facts: KernelFacts, threads: int) -> KernelFacts:
+    """A kernel whose lowering adds a warpgroup that loads the tiles."""
+    return replace(facts, lowered=(LoweredLaunch("sm_90", threads + 128, 100_000),))
+
+
+def softmax_of_products(threads: int) -> KernelFacts:
+    """The product of `gemm`, with an exponential in its loop."""
+    facts = gemm(stages=3, threads=threads)
+    (grid,) = facts.body
+
+    def with_arithmetic(node: Node) -> Node:
+        if not isinstance(node, Loop):
+            return node
+        body = tuple(map(with_arithmetic, node.body))
+        if node.kind == "pipelined":
+            power = Store("s = exp2(s)", (Arith("exp2", "float32", 1),), (), sites=site(20))
+            body = (*body, Loop("parallel", "i", 0, 128, (power,), sites=site(20)))
+        return replace(node, body=body)
+
+    return replace(facts, body=(with_arithmetic(grid),))
+
+
+@pytest.mark.parametrize(
+    ("facts", "threads", "takes_code"),
+    [
+        (softmax_of_products(128), 128, True),
+        # The time from one product to the next is measured, the hand-over of buffers included.
+        (gemm(stages=3), 128, False),
+        # The overlap of two warpgroups is measured.
+        (softmax_of_products(256), 256, False),
+    ],
+    ids=["one-warpgroup", "products", "two-warpgroups"],
+)
+def test_what_is_measured_of_loops_with_a_producer_is_believed(
+    facts: KernelFacts, threads: int, takes_code: bool
+) -> None:
+    facts = produced(facts, threads)
+    plain = modelled(compiled(facts), H100).node_times.total_s
+    coded = modelled(compiled(facts, clocks(7, 1e7)), H100).node_times.total_s
+    assert (coded > 2 * plain) == takes_code
+    assert takes_code or coded == pytest.approx(plain)

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
+from tirlens_worker.facts import Gemm
+
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, WARPGROUP
 from ...tree.node import BranchCost, CostNode, Leaf, LoopCost, WhileCost, leaves_of
 from ...tree.timed_node import TimedNode
 from ...tree.traits import LOADS, ORDERED, PURE_LOAD, STORES, only, some
@@ -77,10 +79,8 @@ def time_block(tree: Sequence[CostNode], context: BlockContext) -> BlockTime:
     context : BlockContext
         The device and the launch, and what the stages before find of the statements.
     """
-    if _has_roles(tree):
-        # The simulation of warp roles has the waits of their barriers.
-        compiled = replace(context.compiled, code_clocks=None)
-        context = replace(context, compiled=compiled)
+    if has_machine_code(context) and not _takes_code_time(tree, context):
+        context = replace(context, compiled=replace(context.compiled, code_clocks=None))
     root = TimedNode(None, 0.0, _time_siblings(tree, context, 1.0))
     leaves = leaves_of(tree)
     return BlockTime(
@@ -88,6 +88,27 @@ def time_block(tree: Sequence[CostNode], context: BlockContext) -> BlockTime:
         prefetched_share(leaves, context.moved, context.compiled.routes),
         burst_share(leaves, context.moved),
     )
+
+
+def _takes_code_time(tree: Sequence[CostNode], context: BlockContext) -> bool:
+    """Whether the code of a warp says how long a block takes.
+
+    Warps with different statements are simulated, with their barriers.
+    """
+    return not _has_roles(tree) and not (context.has_producer and _is_measured_loop(tree))
+
+
+def _is_measured_loop(tree: Sequence[CostNode]) -> bool:
+    """Whether the times of loops that a producer feeds are measured ones, not those of one warp.
+
+    From one product to the next of a loop without other arithmetic, the hand-over of buffers
+    included, that is `Microarchitecture.product_restart_clk`; of two warpgroups or more it is
+    `WARPGROUP_OVERLAP`.
+    """
+    leaves = [leaf for leaf in leaves_of(tree) if leaf.context.sequential_iterations > 1]
+    if max((leaf.threads for leaf in leaves), default=0) >= 2 * WARPGROUP:
+        return True
+    return not any(leaf.source.arith for leaf in leaves if not isinstance(leaf.source, Gemm))
 
 
 def _has_roles(nodes: Sequence[CostNode]) -> bool:
