@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tirlens.hardware.catalogue import for_architecture
 from tirlens.hardware.spec import Device
 from tirlens_sass import Function, Loop, matrix_operations
-from tirlens_sass.timeline import Latencies, WarpTimes, time_warps
+from tirlens_sass.timeline import SCHEDULERS, Latencies, WarpTimes, time_warps
 from tirlens_worker.facts import MEMORY_CLOCKS, LineClocks, Span
 from tirlens_worker.protocol import NO_LINE
 
@@ -18,7 +18,6 @@ from .lines import document_line
 if TYPE_CHECKING:
     from .executions import FunctionExecutions, KernelCode
 
-_SCHEDULERS = 4
 # The classes of arithmetic of matrix instructions, by opcode; of HMMA those of 16 bits.
 _CLASSES = {
     "HMMA": "tensor.float16", "HMMA.TF32": "tensor.tf32", "IMMA": "tensor.int8",
@@ -111,7 +110,7 @@ def _latencies(device: Device, memory_clocks: float) -> Latencies:
         "IMMA": sm.mma_int8_fraction,
         "QMMA": sm.mma_float8_fraction,
     }
-    schedulers = device.sm_count * _SCHEDULERS
+    schedulers = device.sm_count * SCHEDULERS
     return Latencies(
         global_memory=memory_clocks,
         shared_memory=sm.shared_clk,

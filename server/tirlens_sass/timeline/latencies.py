@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+#: Warp schedulers of an SM since Volta (NVIDIA's architecture white papers).
+SCHEDULERS = 4
+#: Cycles until a load or store has read its operands, an estimate: the latency of a dependent
+#: instruction, and the queue of the unit.
+OPERANDS_CYCLES = 10.0
+
 
 @dataclass(frozen=True)
 class Latencies:

@@ -9,16 +9,12 @@ from typing import Literal
 from ..arithmetic import matrix_operations
 from ..instruction import Instruction
 from ..timing import timing
-from .latencies import Latencies
+from .latencies import OPERANDS_CYCLES, SCHEDULERS, Latencies
 
 Kind = Literal[
     "plain", "load", "copy", "commit", "copy_wait", "product", "product_wait", "barrier", "call"
 ]
 _WARP = 32
-_SCHEDULERS = 4
-# Without another source, an instruction that reports on a barrier takes as long as a special
-# function; operands are read within the latency of a dependent instruction and some.
-_OPERANDS_CYCLES = 10.0
 # Of L1 and shared memory (CUDA C++ Programming Guide, "Shared Memory": 32 banks of 4 bytes).
 _L1_BYTES_PER_CYCLE = 128.0
 _GROUP_SHAPE = re.compile(r"\d+x(\d+)x\d+$")
@@ -124,9 +120,10 @@ def _latency(one: Instruction, latencies: Latencies) -> float:
     if unit == "xu":
         return latencies.conversion
     if any(access.direction == "store" for access in one.memory):
-        return _OPERANDS_CYCLES
+        return OPERANDS_CYCLES
     if one.memory:
         return latencies.shared_memory
+    # Special registers, votes, moves to the uniform datapath: no source has them.
     return latencies.special
 
 
@@ -150,4 +147,4 @@ def _occupancy(one: Instruction, latencies: Latencies, architecture: str) -> tup
     rate = timing(one.name, architecture).threads_per_cycle
     if rate is None or one.opcode is None:
         return "", 0.0
-    return one.opcode.unit or "", _WARP * _SCHEDULERS / rate
+    return one.opcode.unit or "", _WARP * SCHEDULERS / rate

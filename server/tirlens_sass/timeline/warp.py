@@ -19,7 +19,7 @@ from typing import TypeAlias
 from ..control_flow import callee_of, reverse_postorder
 from ..encoding import BARRIERS
 from ..listing import Function
-from .latencies import Latencies
+from .latencies import OPERANDS_CYCLES, Latencies
 from .steps import Step, step_of
 
 # Iterations of a loop that are executed: more than the usual stages of asynchronous copies.
@@ -27,7 +27,6 @@ _ITERATIONS = 4
 _INNER_ITERATIONS = 3
 # A block of instructions is part of the usual path if it is executed so often in an iteration.
 _USUAL = 0.5
-_OPERANDS_CYCLES = 10.0
 
 
 @dataclass(frozen=True)
@@ -268,7 +267,7 @@ class _Warp:
             release = _Report(arrival, own)
         if step.kind == "copy":
             self._copies = release
-            release = _Report(self._clock + _OPERANDS_CYCLES)
+            release = _Report(self._clock + OPERANDS_CYCLES)
         elif step.kind == "commit":
             self._copy_groups.append(self._copies)
         elif step.kind == "product" and step.ends_group:
@@ -277,7 +276,7 @@ class _Warp:
         if step.write_barrier is not None:
             self._release(step.write_barrier, release)
         if step.read_barrier is not None:
-            read = self._clock + _OPERANDS_CYCLES + step.occupancy
+            read = self._clock + OPERANDS_CYCLES + step.occupancy
             self._release(step.read_barrier, _Report(read))
 
     def _release(self, barrier: int, report: _Report) -> None:

@@ -78,8 +78,8 @@ def overlap_asynchronous(
     """
     if not any(map(_may_be_asynchronous, nodes)):
         return tuple(timed)
-    out = wait_for_copies(nodes, timed, memory, executions, _is_asynchronous_copy)
     readers = _Readers(nodes)
+    out = _wait_for_copies(readers, timed, memory, executions, _is_asynchronous_copy)
     for number, node in enumerate(nodes):
         if _is_asynchronous_copy(node):
             continue
@@ -113,9 +113,18 @@ def wait_for_copies(
 
     `is_copy` says which siblings start copies; the others are those of `overlap_asynchronous`.
     """
+    return _wait_for_copies(_Readers(nodes), timed, memory, executions, is_copy)
+
+
+def _wait_for_copies(
+    readers: _Readers,
+    timed: Sequence[TimedNode],
+    memory: MemoryState,
+    executions: float,
+    is_copy: Callable[[CostNode], bool],
+) -> list[TimedNode]:
     out = list(timed)
-    readers = _Readers(nodes)
-    for number, node in enumerate(nodes):
+    for number, node in enumerate(readers.nodes):
         if not is_copy(node):
             continue
         reader = readers.first_after(number, written_arrays(node, "shared"))
@@ -261,7 +270,7 @@ class _Readers:
     """
 
     def __init__(self, nodes: Sequence[CostNode]) -> None:
-        self._nodes = nodes
+        self.nodes = nodes
 
     def first_after(self, number: int, arrays: Iterable[str]) -> int | None:
         """The first sibling after `number` that reads one of `arrays`."""
@@ -276,7 +285,7 @@ class _Readers:
     @cached_property
     def _numbers(self) -> Mapping[str, list[int]]:
         found: dict[str, list[int]] = {}
-        for number, node in enumerate(self._nodes):
+        for number, node in enumerate(self.nodes):
             for name in set(_operands(node)):
                 found.setdefault(name, []).append(number)
         return found
