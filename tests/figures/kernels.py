@@ -12,6 +12,7 @@ from tirlens_worker.facts import KernelFacts
 FOLDER = Path(__file__).resolve().parent
 
 GPUS = ("h100-sxm", "a100-80-sxm", "rtx-4090", "t4", "b200", "mi300x")
+NVIDIA = ("h100-sxm", "a100-80-sxm")
 CPUS = ("x86-avx512", "x86-avx2", "arm-neoverse")
 
 
@@ -39,7 +40,7 @@ class HeldKernel:
 
 
 KERNELS = (
-    # Products: wgmma and TMA, mma.sync, int8, dequantised, split over K, sparse, of one thread.
+    # Products: wgmma and TMA, mma.sync, int8, dequantised, split over K, sparse, spilled.
     HeldKernel("product-tile", "h100_sweep", 1),
     HeldKernel("product-pipelined", "library_tilelang", 0),
     HeldKernel("product-bf16", "compiled", 30),
@@ -49,7 +50,8 @@ KERNELS = (
     HeldKernel("product-sparse", "h100_examples", 34),
     HeldKernel("product-tvm", "boards_tvm", 0),
     HeldKernel("product-tvm-searched", "library_tvm", 23),
-    HeldKernel("product-tirx-fp8", "tirx_b200", 5),
+    HeldKernel("product-spilled", "h100_sweep", 214, NVIDIA),
+    HeldKernel("product-compiled", "h100_compiled", 269, NVIDIA),
     HeldKernel("matrix-vector", "library_tilelang", 28),
     HeldKernel("matrix-vector-split", "library_tilelang", 30),
     # Attention and recurrences.
@@ -59,6 +61,7 @@ KERNELS = (
     HeldKernel("attention-sparse", "h100_examples", 13),
     HeldKernel("attention-warp-roles", "h200_tileops", 0),
     HeldKernel("attention-spilled", "h100_examples", 21),
+    HeldKernel("attention-decode-split", "compiled", 143, NVIDIA),
     HeldKernel("chunk-scan", "tilelang_readmes", 28),
     HeldKernel("delta-rule-chunk", "h100_examples", 23),
     HeldKernel("delta-rule-decode", "compiled", 14),
@@ -70,6 +73,8 @@ KERNELS = (
     HeldKernel("cumulative-sum", "compiled", 12),
     HeldKernel("argument-reduction", "compiled", 2),
     HeldKernel("row-sums-tvm", "tutorials_tvm", 16),
+    HeldKernel("tree-sums-tvm", "tutorials_tvm", 40, NVIDIA),
+    HeldKernel("rows-of-layers", "h100_compiled", 3, NVIDIA),
     # Elements and movement.
     HeldKernel("add", "h100_sweep", 0),
     HeldKernel("stream", "streams", 0),
@@ -79,11 +84,24 @@ KERNELS = (
     HeldKernel("convolution", "sweeps", 133),
     HeldKernel("convolution-3d", "compiled", 10),
     HeldKernel("dedispersion", "sweeps", 460),
+    HeldKernel("convolution-rows", "compiled", 6, NVIDIA),
+    HeldKernel("moving-sums-tvm", "boards_tvm", 11, NVIDIA),
+    # TIRx, one after the other: their file is large.
+    HeldKernel("product-tirx-fp8", "tirx_b200", 5),
     HeldKernel("top-k-tirx", "tirx_b200", 72),
+    HeldKernel("segments-tirx", "tirx_b200", 45, ("b200",)),
+    HeldKernel("experts-tirx", "tirx_b200", 91, ("b200",)),
     # Kernels of CPUs.
     HeldKernel("cpu-product", "cpu_cascade_lake", 0, CPUS),
     HeldKernel("cpu-softmax", "cpu_cascade_lake", 174, CPUS),
     HeldKernel("cpu-convolution", "cpu_cascade_lake", 84, CPUS),
     HeldKernel("cpu-transpose", "cpu_cascade_lake", 238, CPUS),
+    HeldKernel("cpu-transposed-convolution", "cpu_cascade_lake", 352, CPUS),
+    HeldKernel("cpu-blocked-convolution", "cpu_cascade_lake", 487, CPUS),
+    HeldKernel("cpu-grouped-convolution", "cpu_zen4", 729, CPUS),
+    HeldKernel("cpu-product-rows", "cpu_cascade_lake", 901, CPUS),
+    HeldKernel("cpu-row-sums", "cpu_zen4", 626, CPUS),
+    HeldKernel("cpu-norm", "cpu_zen4", 747, CPUS),
+    HeldKernel("cpu-alignment", "cpu_zen4", 717, CPUS),
 )
 """One of each kind: what differs in routes, memory, block or launch."""

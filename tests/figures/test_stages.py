@@ -18,7 +18,8 @@ from tirlens.model.tree.timed_node import TimedNode
 _NAMES = {
     "product-tile", "product-int8xint4", "product-split-k", "product-tvm-searched", "matrix-vector",
     "attention", "attention-warp-roles", "delta-rule-chunk", "softmax", "cumulative-sum",
-    "transpose", "top-k-tirx",
+    "transpose", "top-k-tirx", "product-spilled", "product-compiled", "tree-sums-tvm",
+    "rows-of-layers", "convolution-rows", "moving-sums-tvm",
 }  # fmt: skip
 _DEVICES = ("h100-sxm", "a100-80-sxm")
 
@@ -60,6 +61,18 @@ def _figures(modelled: GpuKernel) -> Iterator[str]:
             of=f"{number} route", **{each.name: getattr(route, each.name) for each in fields(route)}
         )
         yield line(of=f"{number} instructions", by_unit=row.operations)
+        mapping = row.mapping
+        yield line(
+            of=f"{number} mapping",
+            vector=mapping.vector,
+            repeats=mapping.repeats,
+            is_serial=mapping.is_serial,
+            issued=mapping.issued_shares,
+            unlimited=mapping.unlimited_vector,
+        )
+        for request in filter(None, mapping.requests):
+            figures = {name: value for name, value in vars(request).items() if "off" not in name}
+            yield line(of=f"{number} request", **figures)
         yield line(
             of=f"{number} compiled",
             index=row.index,

@@ -158,6 +158,16 @@ def test_layouts_of_threads_have_closed_counts(tests: list[Expr], number: int) -
     assert count_in_closed_form(make_problem(dict(THREADS), tests)) == number
 
 
+@pytest.mark.parametrize("number", [1, 1 << 19, (1 << 20) + 1, 3 << 19, (1 << 40) - 1])
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_the_count_below_a_limit_takes_no_time_for_each_point(names: str, number: int) -> None:
+    """Elements below a limit in rows of 2^20, whichever loop is named first."""
+    rows, columns = names
+    element = ("+", ("*", rows, 1 << 20), columns)
+    part = make_problem(dict.fromkeys("ab", (0, (1 << 20) - 1)), [("<", element, number)])
+    assert count_in_closed_form(part) == number
+
+
 def test_a_clipped_tile_is_a_product_of_ranges() -> None:
     whole = make_problem(dict(THREADS), [("<", TILES, 196), ("<", ROW, 188)])
     assert find_product_image(whole, [ROW, TILES]) == {0: range(188), 1: range(196)}

@@ -9,6 +9,7 @@ from tirlens.model.tree.context import EnclosingLoop, LoopContext, find_store_lo
 from tirlens_worker.facts import Access, Buffer, Expr, Loop, Store
 
 ARRAY = Buffer("S", "S", "float32", (64, 256), "shared")
+ROW = Buffer("A", "A", "float32", (1 << 20,))
 
 
 def straight(kind: str = "unroll", **extents: int) -> LoopContext:
@@ -120,9 +121,35 @@ def test_reads_that_one_load_serves(
     )
     ranges = {loop.var: (0, loop.trip_count - 1) for loop in around}
     accesses = tuple(Access("A", "read", (index,)) for index in indices)
-    buffer = Buffer("A", "A", "float32", (1 << 20,))
     found = [
-        reads_per_load(one, Store("", (), accesses), buffer, LoopContext(around, ranges, {}), {})
+        reads_per_load(one, Store("", (), accesses), ROW, LoopContext(around, ranges, {}), {})
         for one in accesses
     ]
     assert found == [pytest.approx(expected)] * len(accesses)
+
+
+@pytest.mark.parametrize(
+    ("access", "others", "expected"),
+    [
+        (Access("A", "read", ("t",)), (), 4),
+        # A guard makes a branch of each load; a tile, an update and a store are no loads.
+        (Access("A", "read", ("t",), guard=("<", "t", 60)), (), 1),
+        (Access("A", "read", ("t",), (2,)), (), 1),
+        (Access("A", "read", ("t",), (2,), guard=("<", "t", 60)), (), 1),
+        (Access("A", "atomic", ("t",)), (), 1),
+        (Access("A", "write", ("t",)), (), 1),
+        # So they are nothing that a load is taken together with.
+        (Access("A", "read", ("t",)), (Access("A", "read", ("t",)),), 4),
+        (Access("A", "read", ("t",)), (Access("A", "read", (("+", "t", "i"),)),), 8 / 4),
+        (Access("A", "read", ("t",)), (Access("B", "read", (("+", "t", "i"),)),), 4),
+        (Access("A", "read", ("t",)), (Access("A", "write", (("+", "t", "i"),)),), 4),
+        (Access("A", "read", ("t",)), (Access("A", "read", (("+", "t", "i"),), (2,)),), 4),
+        (Access("A", "read", ("t",)), (Access("A", "read", ("i",), guard=("<", "t", 60)),), 4),
+    ],
+)
+def test_loads_that_are_one(access: Access, others: tuple[Access, ...], expected: float) -> None:
+    """In four unrolled iterations over i."""
+    around = (EnclosingLoop("t", "block", 64, "threadIdx.x"), EnclosingLoop("i", "unroll", 4))
+    place = LoopContext(around, {"t": (0, 63), "i": (0, 3)}, {})
+    statement = Store("", (), (access, *others))
+    assert reads_per_load(access, statement, ROW, place, {}) == expected
