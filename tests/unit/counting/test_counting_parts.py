@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -12,6 +13,7 @@ from tirlens_counting.closed_forms import _count_remaining  # pyright: ignore[re
 from tirlens_counting.digit_sums import DigitConstraint, digit_read
 from tirlens_counting.digit_variables import change_to_digits
 from tirlens_counting.domain import Domain
+from tirlens_counting.elimination import TooLargeError, _tabulate
 from tirlens_counting.expressions import evaluate, is_integer, simplify
 from tirlens_counting.expressions.text import to_text
 from tirlens_counting.images import Image, Side, find_image
@@ -19,7 +21,7 @@ from tirlens_counting.intervals import Interval, bounds
 from tirlens_counting.problem import make_problem
 from tirlens_counting.quasi_polynomials import sum_over_variable
 from tirlens_counting.range_simplification import simplify_in_ranges
-from tirlens_counting.solver import Solver, Sum
+from tirlens_counting.solver import Solver, Sum, _split_by_carry
 from tirlens_counting.symbolic_counts import Points, count_symbolically
 from tirlens_counting.unit_images import count_units
 from tirlens_worker.facts import Expr
@@ -231,3 +233,63 @@ def test_no_more_units_than_the_array_has() -> None:
         Image({0: range(4), 1: range(1, 6, 3)}),
     ]
     assert count_units(images, SHAPE, 4, Solver()) == (math.prod(SHAPE) // 4, False)
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [
+        ("max", "a", 0), ("max", 0, "a"), ("max", "a", 1), ("max", "a", "b"),
+        ("max", "a", "b", 0), ("min", "a", 0), ("max", ("-", "a", "b"), 0),
+        ("*", ("max", "a", 0), ("max", "b", 0)),
+    ],
+)  # fmt: skip
+def test_sums_of_lengths_are_those_of_all_values(weight: Expr) -> None:
+    """A length ``max(x, 0)`` is no less than none, also where x is."""
+    box = {"a": (-3, 4), "b": (-2, 2)}
+    every = [evaluate(weight, {"a": a, "b": b}) for a in range(-3, 5) for b in range(-2, 3)]
+    found = Solver().solve(make_problem(dict(box), [simplify(weight)]))
+    assert found == Sum(sum(map(int, every)))
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        # A multiple of 8 with a rest that carries 0 to 2, or from -2 to 0, times.
+        {"a": 8, "b": 1, "c": 3}, {"a": 8, "b": -1, "c": -3}, {"a": -8, "b": 5, "c": 2},
+        {"a": 12, "b": 4, "c": 1}, {"a": 8, "b": 8, "c": 3},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("operator", ["<", ">=", "=="])
+@pytest.mark.parametrize("limit", [-11, -8, 0, 5, 16, 27])
+def test_cases_by_the_carry_of_a_sum(terms: dict[str, int], operator: str, limit: int) -> None:
+    box = {"a": (-2, 3), "b": (0, 3), "c": (0, 5)}
+    whole: Expr = ("+", *(("*", name, factor) for name, factor in terms.items()))
+    condition = simplify((operator, whole, limit))
+
+    def points(conditions: Sequence[Expr], names: dict[str, Interval]) -> int:
+        ranges = [range(int(low), int(high) + 1) for low, high in names.values()]
+        environments = (dict(zip(names, one, strict=True)) for one in itertools.product(*ranges))
+        return sum(all(evaluate(each, env) for each in conditions) for env in environments)
+
+    part = make_problem(dict(box), [condition])
+    cases = _split_by_carry(part) if part.scale else None
+    if cases is None:
+        return
+    found = sum(one.scale * points(one.factors(), dict(one.box)) for one in cases)
+    assert part.scale * found == points([condition], box)
+
+
+@pytest.mark.parametrize(
+    ("expr", "dtype", "values"),
+    [
+        (("<", "a", 1), "int64", [1, 0, 0]),
+        (("*", "a", 3), "int64", [0, 3, 6]),
+        (("*", "a", 1 << 70), "object", [0, 1 << 70, 1 << 71]),
+    ],
+)
+def test_tables_have_exact_integers(expr: Expr, dtype: str, values: list[int]) -> None:
+    found = _tabulate(expr, {"a": (0, 2)}, 3)
+    assert found.scope == ("a",)
+    assert (str(found.values.dtype), found.values.tolist()) == (dtype, values)
+    with pytest.raises(TooLargeError):
+        _tabulate(expr, {"a": (0, 2)}, 2)

@@ -10,6 +10,7 @@ from tirlens.model import analyze
 from tirlens.model.reporting.confidence import (
     MeasuredGroup,
     MeasuredKinds,
+    _sentence,  # pyright: ignore[reportPrivateUsage]
     confidence,
     measured_kinds,
 )
@@ -50,3 +51,11 @@ def test_where_there_is_no_band_there_is_no_confidence() -> None:
     report = analyze(gemm(), load("blackhole-p150"))
     assert report.time_band_s is None
     assert report.confidence is None and report.confidence_reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("families", "words"), [(0, "0 families"), (1, "1 family"), (2, "2 families")]
+)
+def test_families_are_counted_in_words(families: int, words: str) -> None:
+    said = _sentence(MeasuredGroup(families, 0.5), "tvm")
+    assert said == f"tvm: 50% of the measured times of {words} in the band"

@@ -16,7 +16,7 @@ from support.kernels import workload
 from tirlens.hardware import load
 from tirlens.hardware.spec import Device
 from tirlens.model.cpu.compiler import CompiledKernel, compile_loops
-from tirlens.model.cpu.compiler.vector_width import VectorWidth, width_of
+from tirlens.model.cpu.compiler.vector_width import VectorWidth, epilogue_iterations, width_of
 from tirlens.model.cpu.in_core import time_core
 from tirlens.model.cpu.memory import time_transfers
 from tirlens.model.cpu.memory.footprints import access_pattern
@@ -370,3 +370,30 @@ def test_lines_of_each_level(
     assert dict(found.level_written_lines) == expected(written, *levels)
     assert found.clk == pytest.approx(sum(clocks.values()), rel=2e-3)
     assert found.lines == pytest.approx(sum(lines.values()), rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("length", "step", "dtype", "left"),
+    [
+        # After vectors of eight floats single iterations remain; after sixteen halves a vector of
+        # eight and single ones.
+        (1024, 1, "float32", (0, 0)),
+        (1027, 1, "float32", (0, 3)),
+        (1024, 1, "float16", (0, 0)),
+        (1027, 1, "float16", (0, 3)),
+        (1032, 1, "float16", (1, 0)),
+        (1035, 1, "float16", (1, 3)),
+        # Every second element: the last vector would read past the end.
+        (1024, 2, "float32", (0, 8)),
+        (1027, 2, "float32", (0, 3)),
+        (1024, 2, "float16", (1, 8)),
+        (1032, 2, "float16", (0, 8)),
+        (1035, 2, "float16", (1, 3)),
+    ],
+)
+def test_iterations_behind_the_last_vector(
+    length: int, step: int, dtype: str, left: tuple[int, int]
+) -> None:
+    (nest,) = compiled(stream(length=length, step=step, dtype=dtype)).nests
+    lanes = 16 if dtype == "float16" else 8
+    assert epilogue_iterations(nest, lanes) == left

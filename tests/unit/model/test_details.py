@@ -160,3 +160,27 @@ def test_ceilings() -> None:
 def test_an_unknown_kernel_has_no_details() -> None:
     broken = replace(kernels.gemm(), buffers=())
     assert kernel_details(broken, H100).timeline is None
+
+
+def test_the_first_arrays_and_accesses_are_displayed() -> None:
+    """Eight arrays of two dimensions, with four accesses of different lines."""
+    names = ["rows", "flat", *(f"s{number}" for number in range(9))]
+    shapes = {"flat": (4096,)}
+    buffers = tuple(
+        Buffer(name, name, "float32", shapes.get(name, (128, 32)), "shared") for name in names
+    )
+    loads = [
+        Store("load", (), (Access("rows", "read", ("tx", 0)),), sites=kernels.site(line))
+        for line in (5, 6, 6, 7, 8, 9)
+    ]
+    others = [
+        Store("store", (), (Access(name, "write", ("tx",) if name == "flat" else ("tx", 0)),))
+        for name in names[1:]
+    ]
+    found = kernel_details(kernels.launched((*loads, *others), buffers), H100).shared_layouts
+    assert [one.array for one in found] == ["rows", *(f"s{number}" for number in range(7))]
+    assert [one.line for one in found[0].accesses] == [5, 6, 7, 8]
+    assert all(len(one.accesses) == 1 for one in found[1:])
+    # Rows of 128 bytes: all lanes of a column are in one bank.
+    assert found[0].accesses[0].row_by_row.wavefronts == 32
+    assert {bank for _, bank, _ in found[0].accesses[0].row_by_row.cells} == {0}

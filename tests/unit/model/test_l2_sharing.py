@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.memory.l2_sharing import BlockTile, blocks_per_tile, fetched_bytes
+from tirlens.model.gpu.memory.l2_sharing import (
+    BlockTile,
+    block_order,
+    blocks_per_tile,
+    fetched_bytes,
+)
 from tirlens.model.gpu.memory.tile_sequences import TileSequence, find_tile_sequence
 from tirlens.model.tree.context import kernel_context
 from tirlens_worker.facts import Access, Loop
@@ -54,3 +59,25 @@ def test_tiles_of_one_block_take_their_bytes_once_whatever_its_steps(
     assert found == pytest.approx(
         (10 * BLOCKS * fetches, steps * fetches, own_bytes * BLOCKS * ROWS), rel=1e-3
     )
+
+
+@pytest.mark.parametrize(
+    ("grid", "panel", "order", "blocks"),
+    [
+        ((2, 2, 2), None, "row", "000 100 010 110 001 101 011 111"),
+        ((3, 2), 1, "row", "000 100 200 010 110 210"),
+        ((3, 2), 0, "row", "000 100 200 010 110 210"),
+        # Columns of two rows, from the left and then from the right; the last panel is one row.
+        ((2, 3), 2, "row", "000 010 100 110 120 020"),
+        ((2, 5), 2, "row", "000 010 100 110 120 130 020 030 040 140"),
+        ((3, 2), 2, "column", "000 100 010 110 210 200"),
+        ((2, 2, 2), 2, "row", "000 010 100 110 001 011 101 111"),
+    ],
+)
+@pytest.mark.parametrize("most", [None, 3, 99])
+def test_blocks_in_the_order_of_their_launch(
+    grid: tuple[int, ...], panel: int | None, order: str, blocks: str, most: int | None
+) -> None:
+    axes = block_order(grid, panel, order, most)
+    found = ["".join(map(str, block)) for block in zip(*axes, strict=True)]
+    assert found == blocks.split()[:most]

@@ -13,12 +13,14 @@ from tirlens.model.multi_kernel import split_kernels
 from tirlens_worker.facts import (
     Access,
     Arith,
+    Branch,
     Buffer,
     KernelFacts,
     Launch,
     Loop,
     Node,
     Store,
+    While,
 )
 
 LENGTH = 1 << 22
@@ -67,3 +69,29 @@ def test_their_report_is_the_sum_and_its_parts_add_up() -> None:
     assert sum(cost.share or 0.0 for cost in report.loops) == pytest.approx(1)
     assert report.grid == (LENGTH // 256, 1, 1)
     assert any("2 kernels in sequence" in note.message for note in report.caveats)
+
+
+def test_a_launch_has_the_arrays_that_it_uses() -> None:
+    """Those of both sides of a branch and of loops, of which they are views, and parameters."""
+    place = ("+", ("*", "bx1", 128), "tx1")
+
+    def reads(name: str) -> Store:
+        return Store("read", (), (Access(name, "read", (place,)),))
+
+    branch = Branch(("<", "tx1", 64), (reads("then"),), (reads("else"),))
+    loops = (Loop("serial", "k", 0, 2, (reads("loop"),)), While(("<", "w", 2), (reads("while"),)))
+    block = Loop("block", "tx1", 0, 128, (branch, *loops), tag="threadIdx.x")
+    first = Loop("grid", "bx1", 0, 8, (block,), tag="blockIdx.x")
+    names = ("then", "else", "loop", "while", "under", "root", "unused", "b", "c")
+    views = {"else": "under", "under": "root", "unused": "root"}
+    buffers = tuple(
+        Buffer(name, name, "float32", (LENGTH,), "global", alias_of=views.get(name))
+        for name in names
+    )
+    given = Buffer("given", "given", "float32", (8,), "global", is_parameter=True)
+    whole = replace(BOTH, body=(first, SECOND), buffers=(*buffers, given))
+    used = [[one.id for one in part.buffers] for part in split_kernels(whole)]
+    assert used == [
+        ["then", "else", "loop", "while", "under", "root", "given"],
+        ["b", "c", "given"],
+    ]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tirlens.hardware import load
 from tirlens.model.gpu.launch.launch_time import (
     BLOCK_START_S,
+    LATENCY_OVERLAP_EXPONENT,
+    MAX_OVERLAP_EXPONENT,
+    OVERLAP_EXPONENT,
+    UNSYNCHRONISED_OVERLAP_EXPONENT,
     BlockSchedule,
     ResourceDemand,
     time_launch,
@@ -95,3 +100,100 @@ def test_loads_queue_as_the_square_of_the_share_that_dram_is_busy() -> None:
     assert idle_s == pytest.approx(alone_s + BLOCK_START_S)
     assert busy_s == pytest.approx(idle_s + queued_s * dram_share**2, rel=0.01)
     assert seconds(20.0) == pytest.approx(20 * idle_s, rel=0.01)
+
+
+BLOCK_S = 3e-6 - BLOCK_START_S
+
+
+@pytest.mark.parametrize(
+    ("per_sm", "blocks", "per_block", "seconds"),
+    [
+        # Blocks of 3 us alone, in us: as many at a time as are resident, the last ones alone.
+        (1, 1, 0, 3),
+        (1, 2, 0, 6),
+        (2, 2, 0, 3),
+        (2, 3, 0, 6),
+        (2, 4, 0, 6),
+        # Each keeps the SM busy for 1 us, or for 2, which is longer than they take beside another.
+        (2, 2, 1, 3),
+        (2, 2, 2, 4),
+        (2, 3, 2, 4 + 3),
+        (2, 5, 2, 4 + 4 + 3),
+        (4, 4, 2, 8),
+        # An even distribution has a shorter last wave.
+        (2, 2.5, 0, 3 + 3 / 4),
+        (2, 1.5, 0, 3),
+        (2, 2.5, 2, 4 + 1),
+    ],
+)
+def test_the_time_of_one_sm(per_sm: int, blocks: float, per_block: float, seconds: float) -> None:
+    schedule = BlockSchedule(1, per_sm, BLOCK_S)
+    found = schedule.sm_time_s(blocks, per_block * 1e-6, BLOCK_S)
+    assert found == pytest.approx(seconds * 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("per_sm", "blocks", "per_block", "seconds"),
+    [
+        # Alone 3 us after the busy times of the others, against all of them overlapped.
+        (1, 4, 1, 0),
+        (2, 1, 1, 0),
+        (2, 4, 1, 3 + 1 - 3),
+        (3, 4, 1, 3 + 2 - 3),
+        (3, 4, 2, 3 + 4 - 6),
+        (2, 4, 4, 4 + 4 - 8),
+    ],
+)
+def test_what_a_wave_in_step_takes_longer(
+    per_sm: int, blocks: int, per_block: float, seconds: float
+) -> None:
+    found = BlockSchedule(1, per_sm, BLOCK_S).in_step_s(blocks, per_block * 1e-6)
+    assert found == pytest.approx(seconds * 1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("imbalance", [1.0, 2.0])
+@pytest.mark.parametrize("queueing", [0.0, 1.5])
+@pytest.mark.parametrize("dram", [0.5, 4.0, 9.0])
+@pytest.mark.parametrize("share", [0.0, 0.5])
+@pytest.mark.parametrize("ahead", [0.0, 0.25])
+def test_the_time_of_a_wave_without_barriers(
+    imbalance: float, queueing: float, dram: float, share: float, ahead: float
+) -> None:
+    """In us: blocks of 3 us, DRAM for `dram`, and the root of the latency with queueing."""
+    busy = {"dram": dram * 1e-6, "fp32": 1e-6}
+    demand = ResourceDemand(busy, ahead, share, is_unsynchronised=True)
+    rounds = BlockSchedule(DEVICE.sm_count, 1, BLOCK_S, imbalance, queueing * 1e-6)
+    found = time_launch(DEVICE, rounds, demand)
+    idle, queued = 3 * imbalance, queueing * imbalance
+    latency = idle + queued
+    if latency > dram:
+        roots = np.roots([1, -idle, 0, -queued * dram**2])
+        latency = max(root.real for root in roots if abs(root.imag) < 1e-9)
+
+    def both(one: float, other: float, exponent: float) -> float:
+        return (one**exponent + other**exponent) ** (1 / exponent)
+
+    overlapped = max(
+        both(dram, latency, LATENCY_OVERLAP_EXPONENT),
+        both(dram, idle, UNSYNCHRONISED_OVERLAP_EXPONENT),
+    )
+    apart = dram + idle - overlapped
+    exposed = (1 - ahead) * min(share * (apart + latency), apart)
+    assert found.total_s - found.launch_s == pytest.approx((overlapped + exposed) * 1e-6)
+
+
+@pytest.mark.parametrize("imbalance", [1.0, 2.0])
+@pytest.mark.parametrize("ahead", [0.0, 0.25, 1.0])
+@pytest.mark.parametrize("dram", [0.5, 2.9, 9.0])
+def test_the_time_of_a_wave_with_barriers(imbalance: float, ahead: float, dram: float) -> None:
+    """In us: the more is loaded ahead, the more DRAM and blocks of 3 us overlap."""
+    busy = {"dram": dram * 1e-6, "l2": 0.25e-6}
+    rounds = BlockSchedule(DEVICE.sm_count, 1, BLOCK_S, imbalance)
+    found = time_launch(DEVICE, rounds, ResourceDemand(busy, ahead))
+    exponent = OVERLAP_EXPONENT / max(1 - ahead, OVERLAP_EXPONENT / MAX_OVERLAP_EXPONENT)
+    body = (dram**exponent + (3 * imbalance) ** exponent) ** (1 / exponent)
+    assert found.total_s - found.launch_s == pytest.approx(body * 1e-6)
+    # Where DRAM takes longest it limits; else what is uneven is a tail.
+    assert found.limiter == ("dram" if dram >= 3 * imbalance else None)
+    tail = 3 * imbalance - max(3, dram) if imbalance > 1 and dram < 3 * imbalance else 0
+    assert found.tail_s == pytest.approx(tail * 1e-6)

@@ -6,7 +6,11 @@ import pytest
 
 from support.kernels import statement
 from tirlens.model.counting.kernel_counts import NodeCount
-from tirlens.model.gpu.block.warp_roles.iteration_sampling import serial_time_s, step_count
+from tirlens.model.gpu.block.warp_roles.iteration_sampling import (
+    _lockstep_links,  # pyright: ignore[reportPrivateUsage]
+    serial_time_s,
+    step_count,
+)
 from tirlens.model.gpu.block.warp_roles.simulation import simulate
 from tirlens.model.gpu.block.warp_roles.warp_program import (
     AsyncCopy,
@@ -271,3 +275,21 @@ def test_a_wait_that_never_ends_is_for_the_previous_phase() -> None:
         code(5.0),
     )
     assert max(times((producer,), last)) == pytest.approx(TRIP_COUNT + 5.0)
+
+
+@pytest.mark.parametrize(
+    ("trips", "linked"), [((4, 4), False), ((4, 40), False), ((5, 5), True), ((40, 42), True)]
+)
+def test_loops_of_few_iterations_are_in_lockstep_with_none(
+    trips: tuple[int, int], linked: bool
+) -> None:
+    producer, consumer = (
+        loop(operation(kind, "full"), trip_count=count)
+        for kind, count in zip(("arrive", "wait"), trips, strict=True)
+    )
+    links = _lockstep_links([(producer,), (consumer,)])
+    assert links == {
+        producer: {consumer: 1} if linked else {},
+        consumer: {producer: 1} if linked else {},
+    }
+    assert _lockstep_links([(producer, consumer)]) == {producer: {}, consumer: {}}

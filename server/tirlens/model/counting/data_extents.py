@@ -9,6 +9,7 @@ same dimension share it.  ``for k in range(lengths[i] // tile)`` therefore impli
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -210,14 +211,12 @@ def estimate_length(
     def most(value: int) -> float:
         return bounds(simplify(substitute(named, {_LENGTH_VARIABLE: value})), scope.domain.box)[1]
 
-    if not most(0) <= once.trips < most(MAX_LENGTH):
+    longer = bisect_right(range(MAX_LENGTH), once.trips, key=most)
+    if longer in (0, MAX_LENGTH):
         return None
-    low, high = 0, MAX_LENGTH
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if most(middle) <= once.trips else (low, middle)
-    how = f"assumed to be {low}, with which {loop.var} traverses {once.buffer} once"
-    return LengthEstimate(array.id, low, f"{array.name} is data: {how}")
+    length = longer - 1
+    how = f"assumed to be {length}, with which {loop.var} traverses {once.buffer} once"
+    return LengthEstimate(array.id, length, f"{array.name} is data: {how}")
 
 
 def substitute_lengths(facts: KernelFacts, lengths: Mapping[str, LengthEstimate]) -> KernelFacts:

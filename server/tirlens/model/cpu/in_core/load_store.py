@@ -136,8 +136,7 @@ def port_usage(
     out = PortUsage(core.load_store_sharing)
     in_memory = is_spilled(statement, nest, width, device) or is_sum_in_memory(statement, nest)
     for address in statement.addresses:
-        is_update_read = address in statement.reads and address not in statement.writes
-        is_load = address.mode == "read" or is_update_read
+        is_load = address.mode == "read"
         accesses = remaining_accesses(address, statement, nest, width, in_memory)
         clk = _access_clk(address, statement, nest, width, device, is_load)
         out.instructions += accesses * width.registers

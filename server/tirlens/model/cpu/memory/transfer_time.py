@@ -252,11 +252,9 @@ class Row:
 
 def row_of(stream: Stream, nest: Nest, footprints: Footprints) -> Row:
     """The row of a stream in a nest's loop and the outer loops that continue it."""
-    depth = len(nest.outer_loops)
+    depths = range(len(nest.outer_loops), -1, -1)
+    depth = next((one for one in depths if footprints.pattern(stream, one).copies), 0)
     pattern = footprints.pattern(stream, depth)
-    while depth > 0 and not pattern.copies:
-        depth -= 1
-        pattern = footprints.pattern(stream, depth)
     rows = math.prod(count for _, count in pattern.copies)
     executions = math.prod(loop.trip_count for loop in stream.loops[depth:])
     return Row(pattern, executions / max(rows, 1))

@@ -233,7 +233,7 @@ def _map_statement(
 
 def _unify_vectors(loop: Loop, leaves: Sequence[Leaf], context: LoopContext, block: _Block) -> None:
     """Give all statements of a tile, the leaves of a loop's body, one vector length."""
-    if is_in_tile_loop(context):
+    if is_in_tile_loop(context) or not leaves:
         return
     if loop.kind == "parallel":
         _unify_tile_vectors(leaves, block)
@@ -244,7 +244,7 @@ def _unify_vectors(loop: Loop, leaves: Sequence[Leaf], context: LoopContext, blo
 def _unify_tile_vectors(leaves: Sequence[Leaf], block: _Block) -> None:
     """Give the statements of one tile loop one vector length."""
     mappings = [block.mappings[leaf.number] for leaf in leaves]
-    widest = min((mapping.vector for mapping in mappings), default=1)
+    widest = min(mapping.vector for mapping in mappings)
     # A data-dependent condition serialises the repeats only where loads precede it.
     serial = any(mapping.is_serial for mapping in mappings) and any(
         map(_has_unconditional_load, leaves)
@@ -255,9 +255,7 @@ def _unify_tile_vectors(leaves: Sequence[Leaf], block: _Block) -> None:
 
 def _unify_planned_vectors(leaves: Sequence[Leaf], block: _Block) -> None:
     """Give the statements of one vectorized loop the one vector length that tilelang plans."""
-    widest = min(
-        (plan_vector(leaf.source, leaf.context, block.buffers) for leaf in leaves), default=1
-    )
+    widest = min(plan_vector(leaf.source, leaf.context, block.buffers) for leaf in leaves)
     for leaf in leaves:
         block.mappings[leaf.number] = _limit_vector(leaf, block, widest)
 
