@@ -9,7 +9,7 @@ import pytest
 from support.counts import arith_totals, compulsory_bytes, count
 from support.generate import SPAN, kernel
 from tirlens.model.counting.kernel_counts import statement_counts
-from tirlens_worker.facts import Access, Arith, Branch, Buffer, Let, Load, Loop, Store, While
+from tirlens_worker.facts import Access, Arith, Branch, Buffer, Let, Load, Loop, Span, Store, While
 
 from .test_formula import tiled_gemm
 
@@ -211,3 +211,17 @@ def test_both_sides_of_a_mask_write_all_of_a_large_array():
     )
     found = compulsory_bytes(facts, {})
     assert found is not None and found.exact and found.bytes == 2 * 4096 * 4096
+
+
+def test_each_statement_has_a_caveat_for_its_condition_on_data():
+    guard = ("and", ("<", ("load", "B", 0), 3), ("<", "i", 4))
+
+    def guarded(line):
+        arith = (Arith("add", "float32", 1, guard),)
+        return Store("s", arith=arith, sites=(Span(line, 0, line, 9),))
+
+    facts = kernel(nest([("serial", "i", 9)], (guarded(5), guarded(6))))
+    assert total(facts) == 8
+    assert [(caveat.message, caveat.span.line) for caveat in count(facts).caveats] == [
+        ("B[0] < 3 depends on data: counted as always holding", line) for line in (5, 6)
+    ]

@@ -176,24 +176,30 @@ def test_sums_in_vectors_of_no_power_of_two_are_scalarized() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lanes", "trip_count", "is_unrolled"),
+    ("lanes", "step", "trip_count", "is_unrolled"),
     [
         # Four registers for 24 elements as for 32: four loads, four sums and a branch each time.
-        (24, 33, True),
-        (24, 34, False),
-        (32, 33, True),
-        (32, 34, False),
+        (24, 1, 33, True),
+        (24, 1, 34, False),
+        (32, 1, 33, True),
+        (32, 1, 34, False),
         # Two registers: 2 + 2 + 1, below 300 with the two of the backedge.
-        (12, 59, True),
-        (12, 60, False),
+        (12, 1, 59, True),
+        (12, 1, 60, False),
+        # A value for all lanes is loaded as often.
+        (12, 0, 59, True),
+        (12, 0, 60, False),
+        # Every second element is loaded and inserted: 2 * 12 + 2 + 1.
+        (12, 2, 11, True),
+        (12, 2, 12, False),
     ],
 )
 def test_loops_of_vectors_that_are_unrolled_late(
-    lanes: int, trip_count: int, is_unrolled: bool
+    lanes: int, step: int, trip_count: int, is_unrolled: bool
 ) -> None:
-    leaf = store({"A": ("r", "v"), "C": ("v",)}, ("C", ("v",)), "add")
+    leaf = store({"A": ("r", ("*", "v", step)), "C": ("v",)}, ("C", ("v",)), "add")
     loops = [loop("r", trip_count), loop("v", lanes, "vectorized")]
-    (nest,) = nests(facts({"A": (trip_count, lanes), "C": (lanes,)}, loops, leaf))
+    (nest,) = nests(facts({"A": (trip_count, 2 * lanes), "C": (lanes,)}, loops, leaf))
     assert is_unrolled_late(nest, 32) == is_unrolled
 
 

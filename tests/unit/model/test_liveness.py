@@ -7,7 +7,11 @@ import pytest
 from support.kernels import launched, workload
 from tirlens.model.counting.kernel_counter import KernelCounter
 from tirlens.model.gpu.compiler.live_ranges import LiveRange
-from tirlens.model.gpu.compiler.register_pressure import RegisterDemand, find_register_demand
+from tirlens.model.gpu.compiler.register_pressure import (
+    RegisterDemand,
+    _extend_over_loop,  # pyright: ignore[reportPrivateUsage]
+    find_register_demand,
+)
 from tirlens_worker.facts import (
     Access,
     AccessMode,
@@ -180,3 +184,33 @@ def test_iterations_with_parts_of_their_own(low: int, high: int, is_local: bool)
     names = [(3, frozenset("j")), (4, frozenset("i")), (5, frozenset("ij")), (6, frozenset[str]())]
     life = LiveRange(3, 6, False, 4.0, names)
     assert life.is_local_to_iteration(low, high, "i") == is_local
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "is_read_first", "extended"),
+    [
+        # What is written and read in an iteration of statements 4 to 8 is dead between iterations.
+        (5, 6, False, (5, 6)),
+        (4, 6, False, (4, 6)),
+        (5, 8, False, (5, 8)),
+        (4, 8, False, (4, 8)),
+        # What is read first has the value of the iteration before.
+        (5, 6, True, (4, 8)),
+        (4, 4, True, (4, 8)),
+        # What is live outside is live in all iterations.
+        (2, 4, False, (2, 8)),
+        (3, 8, False, (3, 8)),
+        (8, 9, False, (4, 9)),
+        (6, 12, True, (4, 12)),
+        # No statement inside accesses it, or it is live throughout.
+        (2, 3, True, (2, 3)),
+        (9, 10, True, (9, 10)),
+        (2, 10, False, (2, 10)),
+    ],
+)
+def test_live_ranges_in_a_loop(
+    first: int, last: int, is_read_first: bool, extended: tuple[int, int]
+) -> None:
+    life = LiveRange(first, last, is_read_first, 4.0)
+    _extend_over_loop(life, 4, 8)
+    assert (life.first, life.last) == extended

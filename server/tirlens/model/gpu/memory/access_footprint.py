@@ -143,8 +143,7 @@ class AccessFootprint:
             if chosen:
                 touched *= math.prod(extents.get(name, 1) for name in sorted(chosen))
             # An index far beyond its dimension is a flat offset into later rows.
-            close = reach < 2 * size if isinstance(size, int) else False
-            if isinstance(size, int) and (close or self._access.clipped or of_data):
+            if isinstance(size, int) and (reach < 2 * size or self._access.clipped or of_data):
                 touched = min(touched, size)
             total *= max(touched, 1.0)
             combinations *= box
