@@ -230,3 +230,19 @@ def test_the_server_is_imported_without_numpy() -> None:
     command = [sys.executable, "-c", _IMPORTS_WITHOUT_NUMPY, str(ROOT / "server")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize(
+    "function", [operator.truediv, operator.floordiv, operator.mod], ids=lambda one: one.__name__
+)
+def test_divisions_of_every_sign(function: Callable[[Any, Any], Any], kind: type) -> None:
+    """Also by zero, where numpy has infinities and no numbers; of integers it has zeros."""
+    above = [[kind(value)] for value in (-7, -3, 0, 1, 6)]
+    below = [kind(value) for value in (-4, -3, 2, 7)]
+    if kind is int or function is operator.truediv:
+        below.append(kind(0))
+    expected, found = both(lambda np: function(np.asarray(above), np.asarray(below)))
+    assert repr(plain(found)) == repr(plain(expected))
+    expected, found = both(lambda np: np.asarray(above) / np.asarray([math.inf, math.nan]))
+    assert repr(plain(found)) == repr(plain(expected))

@@ -9,14 +9,15 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from tirlens.model.counting.scope import CountingScope
 from tirlens_counting.closed_forms import _count_remaining  # pyright: ignore[reportPrivateUsage]
 from tirlens_counting.digit_sums import DigitConstraint, digit_read
-from tirlens_counting.digit_variables import change_to_digits
+from tirlens_counting.digit_variables import _replace_in_division, change_to_digits
 from tirlens_counting.domain import Domain
-from tirlens_counting.elimination import TooLargeError, _tabulate
-from tirlens_counting.expressions import evaluate, is_integer, simplify
+from tirlens_counting.elimination import TooLargeError, _magnitude_bound, _tabulate
+from tirlens_counting.expressions import evaluate, free_variables, is_integer, simplify
 from tirlens_counting.expressions.text import to_text
-from tirlens_counting.images import Image, Side, find_image
+from tirlens_counting.images import Image, Side, _is_injective, find_image
 from tirlens_counting.intervals import Interval, bounds
 from tirlens_counting.problem import make_problem
 from tirlens_counting.quasi_polynomials import sum_over_variable
@@ -293,3 +294,159 @@ def test_tables_have_exact_integers(expr: Expr, dtype: str, values: list[int]) -
     assert (str(found.values.dtype), found.values.tolist()) == (dtype, values)
     with pytest.raises(TooLargeError):
         _tabulate(expr, {"a": (0, 2)}, 2)
+
+
+@pytest.mark.parametrize(
+    ("expr", "bound"),
+    [
+        (-7, 7),
+        ("a", 5),
+        ("c", math.inf),
+        (("+", "a", "b", -2), 5 + 9 + 2),
+        (("-", "a", "b"), 5 + 9),
+        (("*", "a", "b", 0), 5 * 9 * 1),
+        # A quotient or remainder by a constant is no larger than what is divided.
+        (("//", ("*", "a", "b"), 4), 45),
+        (("%", "a", 64), 64),
+        (("//", "a", 0), math.inf),
+        (("//", "a", "b"), math.inf),
+        (("max", "a", ("*", "b", 2)), 18),
+        (("<", 0, 0), 1),
+        (("<<", "a", 3), math.inf),
+    ],
+)
+def test_magnitudes_of_intermediate_values(expr: Expr, bound: float) -> None:
+    assert _magnitude_bound(expr, {"a": (-5, 3), "b": (0, 9)}) == bound
+
+
+@pytest.mark.parametrize(
+    ("positions", "is_injective"),
+    [
+        (["a"], True),
+        ([("+", ("*", "a", 4), "b")], True),
+        ([("+", ("*", "a", 3), "b")], False),
+        ([("+", "a", "b")], False),
+        ([("+", "a", "b"), "b"], True),
+        (["a", ("+", "a", "b")], True),
+        ([("+", "a", "b"), ("-", "a", "b")], False),
+        ([("+", ("*", "c", 16), ("*", "a", -4), "b")], True),
+        ([("+", ("*", "c", 15), ("*", "a", -4), "b")], False),
+        ([("+", ("*", "c", 2), ("*", "a", 4), "b"), "b"], True),
+        ([("+", ("*", "c", 2), ("*", "a", 3), "b"), "b"], True),
+        ([("+", ("*", "c", 2), ("*", "a", 2), "b"), "b"], False),
+        ([("*", "a", "b")], False),
+        ([("//", "a", 2)], False),
+    ],
+)
+def test_positions_that_are_surely_different(positions: list[Expr], is_injective: bool) -> None:
+    box = {"a": (0, 3), "b": (2, 5), "c": (-1, 0)}
+    assert _is_injective(positions, make_problem(box, [])) == is_injective
+    if is_injective:
+        names = sorted(set().union(*map(free_variables, positions)))
+        ranges = [range(box[name][0], box[name][1] + 1) for name in names]
+        environments = [dict(zip(names, one, strict=True)) for one in itertools.product(*ranges)]
+        found = {tuple(evaluate(one, env) for one in positions) for env in environments}
+        assert len(found) == len(environments)
+
+
+@pytest.mark.parametrize(
+    ("start", "extent", "box", "is_empty"),
+    [
+        (0, 4, (0, 3), False),
+        (2, 1, (2, 2), False),
+        (2, 0, (0, 0), True),
+        (2, -1, (0, 0), True),
+        ("a", 4, (-2, 6), False),
+        ("a", 0, (0, 0), True),
+        (1, ("+", "a", 9), (1, 12), False),
+    ],
+)
+def test_axes_of_a_domain(start: Expr, extent: Expr, box: tuple[int, int], is_empty: bool) -> None:
+    found = Domain({"a": (-2, 3)}).with_axis("x", start, extent)
+    assert (found.box["x"], found.empty) == (box, is_empty)
+
+
+@pytest.mark.parametrize(
+    ("factors", "box"),
+    [
+        ([("<", "a", 3)], {"a": (0, 2), "b": (0, 9)}),
+        ([(">=", ("*", "a", 2), 7)], {"a": (4, 9), "b": (0, 9)}),
+        ([("==", "a", 4)], {"a": (4, 4), "b": (0, 9)}),
+        ([("<", ("+", "a", "b"), 3)], {"a": (0, 2), "b": (0, 2)}),
+        ([("and", ("<", "a", 3), (">", "b", 7))], {"a": (0, 2), "b": (8, 9)}),
+        # Each length is positive somewhere, and a factor that is none narrows nothing.
+        ([("max", ("-", "a", 4), 0)], {"a": (5, 9), "b": (0, 9)}),
+        ([("max", 0, ("-", 4, "a"))], {"a": (0, 3), "b": (0, 9)}),
+        ([("max", ("-", "a", 4), 1)], {"a": (0, 9), "b": (0, 9)}),
+        ([("max", ("-", "a", 4), 0), ("<", ("+", "a", "b"), 8)], {"a": (5, 7), "b": (0, 2)}),
+        ([("<", "a", 0)], {}),
+        ([("<", "a", 3), (">", "a", 5)], {}),
+        ([0, "a"], {}),
+    ],
+)
+def test_ranges_that_conditions_leave(factors: list[Expr], box: dict[str, Interval]) -> None:
+    found = make_problem({"a": (0, 9), "b": (0, 9)}, [simplify(one) for one in factors])
+    assert dict(found.box) == box
+    assert found.scale == (1 if box else 0)
+
+
+@pytest.mark.parametrize("operator", ["//", "%"])
+@pytest.mark.parametrize("divisor", [2, 4, 8, 12])
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"a": 4, "b": 1}, {"a": 8, "b": 2}, {"a": 4, "b": 1, "c": 8}, {"a": 4, "b": 5},
+        {"a": 12, "b": 1}, {"a": 8, "b": 1}, {"b": 1, "c": 2}, {"a": 8, "b": 2, "t": 3},
+    ],
+)  # fmt: skip
+def test_divisions_of_a_sum_that_has_a_name(
+    operator: str, divisor: int, terms: dict[str, int]
+) -> None:
+    """``t = 4 a + b`` in place of its parts, also where a multiple of the divisor is missing."""
+    chain = {"a": 4, "b": 1}
+    value: Expr = ("+", *(("*", name, factor) for name, factor in terms.items()), 3)
+    found = _replace_in_division(operator, simplify(value), divisor, chain, "t")
+    for a, b, c in itertools.product(range(-1, 4), range(4), range(3)):
+        env = {"a": a, "b": b, "c": c, "t": 4 * a + b}
+        assert evaluate(found, env) == evaluate((operator, value, divisor), env)
+
+
+@pytest.mark.parametrize(
+    ("condition", "joined"),
+    [
+        (("<", ("+", ("*", "w", 12), "x"), 90), {"w": 12, "x": 1}),
+        (("<", ("+", ("*", "w", 12), ("*", "y", 4), "z"), 90), {"w": 12, "y": 4, "z": 1}),
+        # The inner one is a block's and the outer one is not; each fills what the next one counts.
+        (("<", ("+", ("*", "x", 10), "w"), 90), None),
+        (("<", ("+", ("*", "w", 13), "x"), 90), None),
+        (("<", ("+", ("*", "w", 12), "x", "t"), 90), None),
+        (("<", ("+", ("*", "x", 8), "t"), 90), None),
+        (("<", "x", 9), None),
+        (("<", ("+", ("*", "u", 12), "x"), 90), None),
+        (("and", "w", "x"), None),
+    ],
+)
+def test_the_number_of_a_tile_is_one_variable(
+    condition: Expr, joined: dict[str, int] | None
+) -> None:
+    box = {"w": (0, 9), "x": (0, 11), "y": (0, 2), "z": (0, 3), "t": (0, 7), "u": (1, 9)}
+    env: dict[str, Expr] = {"tile": ("+", ("*", "w", 12), "x")}
+    scope = CountingScope(Domain(box), env, frozenset("t"), frozenset("xyz"))
+    found = scope.with_tile_number(condition)
+    if joined is None:
+        assert found is scope
+        return
+    (name,) = found.domain.box.keys() - box.keys()
+    assert found.domain.box.keys() == {name} | box.keys() - joined.keys()
+    assert found.domain.box[name] == (0, 119)
+    for number in range(120):
+        at = {
+            name: number,
+            "x": 5,
+            "y": 1,
+            "z": 3,
+        }
+        parts = {one: evaluate(found.env[one], at) for one in joined}
+        assert sum(factor * parts[one] for one, factor in joined.items()) == number
+        assert all(box[one][0] <= value <= box[one][1] for one, value in parts.items())
+    assert set(found.env) == {"tile", *joined}

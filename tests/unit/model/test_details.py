@@ -150,7 +150,12 @@ def test_ceilings() -> None:
     found = ceilings(H100, {"tensor.float16": 10, "fp32": 0})
     assert [one.level for one in found.bandwidths] == ["dram", "l2", "shared"]
     rates = [one.bytes_per_s for one in found.bandwidths]
+    # 132 SMs move 128 bytes in a clock.
+    shared = 132 * 128 * H100.clock_hz
+    assert rates == [H100.dram.bytes_per_s, H100.l2.bytes_per_s, pytest.approx(shared)]
     assert rates == sorted(rates)
+    on_cpu = ceilings(load("x86-avx2"), {})
+    assert [one.level for one in on_cpu.bandwidths] == ["dram", "l2"]
     assert [(one.arithmetic_class, one.is_used) for one in found.peaks] == [
         ("tensor.float16", True),
         ("fp32", False),

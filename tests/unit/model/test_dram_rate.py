@@ -7,7 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tirlens.hardware import load
-from tirlens.model.gpu.memory.latency import memory_state, with_saturated_latency
+from tirlens.model.gpu.memory.latency import (
+    loaded_latency_fraction,
+    memory_state,
+    with_idle_latency,
+    with_saturated_latency,
+)
 from tirlens.model.tree.moved import Traffic
 
 DEVICE = load("a100-80-sxm")
@@ -55,3 +60,33 @@ def test_a_saturated_memory_scales_both_latencies() -> None:
     assert found.dram_bytes_per_s == memory.dram_bytes_per_s
     unknown = replace(DEVICE, dram=replace(DEVICE.dram, saturated_latency_s=None))
     assert with_saturated_latency(memory, unknown) == memory
+
+
+@pytest.mark.parametrize(
+    ("bytes_in_flight", "warp_slots", "fraction"),
+    [
+        (None, 0, 1),
+        (1, 0, 1),
+        (2, 0, 1),
+        # From the latency of an idle memory, half of it, by the larger of both shares.
+        (0, 0, 0.5),
+        (0.5, 0, 0.75),
+        (0.5, 0.25, 0.75),
+        (0.25, 0.5, 0.75),
+        (0, 2, 1),
+    ],
+)
+def test_the_less_is_in_flight_the_shorter_are_latencies(
+    bytes_in_flight: float | None, warp_slots: float, fraction: float
+) -> None:
+    memory = memory_state(DEVICE, [])
+    whole = memory.dram_bytes_per_s * memory.dram_latency_s
+    moved = None if bytes_in_flight is None else bytes_in_flight * whole
+    warps = warp_slots * DEVICE.sm_count * 64
+    found = loaded_latency_fraction(memory, DEVICE, moved, warps)
+    assert found == pytest.approx(fraction)
+    idle = with_idle_latency(memory)
+    assert (idle.dram_latency_s, idle.l2_latency_s) == (
+        pytest.approx(memory.dram_latency_s / 2),
+        pytest.approx(memory.l2_latency_s / 2),
+    )

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from support.kernels import facts, gemm
+from support.kernels import facts, gemm, leaves, workload
 from tirlens.hardware import catalogue, load
 from tirlens.model import analyze
+from tirlens.model.reporting.lower_bound import _matrix_class, _roofline_times
+from tirlens.model.tree.moved import Traffic
+from tirlens.model.tree.table import Table
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, KernelFacts, Loop, Node, Store
 
 N = 4096
@@ -128,3 +133,48 @@ def test_parts_add_up_to_the_bound() -> None:
     report = analyze(product("float16", "float32"), load("h100-sxm"))
     assert sum(entry.time_s or 0 for entry in report.loops) == pytest.approx(report.time_s)
     assert report.roofline_time_s == report.time_s
+
+
+@pytest.mark.parametrize(
+    ("dtype", "accumulator", "operations", "expected"),
+    [
+        ("float16", "float32", ("mul", "add"), "tensor.float16"),
+        ("float16", "float32", ("fma",), "tensor.float16"),
+        ("float16", "float32", ("mul", "add", "cast"), "tensor.float16"),
+        ("float16", "float32", ("add", "cast"), None),
+        ("float16", "float32", ("mul", "cast"), None),
+        ("int8", "int32", ("mul", "add"), None),
+        ("float32", "float32", ("mul", "add"), None),
+    ],
+)
+def test_sums_of_products_that_matrix_units_compute(
+    dtype: str, accumulator: str, operations: tuple[str, ...], expected: str | None
+) -> None:
+    made = product(dtype, accumulator, 64)
+    *_, leaf = leaves(made)
+    source = replace(leaf.source, arith=tuple(Arith(one, accumulator) for one in operations))
+    assert _matrix_class(replace(leaf, source=source)) == expected
+    # A product that is stored, and not added, is none; nor are indices.
+    entries = tuple(
+        one for one in leaf.count.accesses if (one.access.buffer, one.access.mode) != ("C", "read")
+    )
+    stored = replace(leaf, source=source, count=replace(leaf.count, accesses=entries))
+    assert _matrix_class(stored) is None
+    index = replace(source, arith=tuple(replace(one, index=True) for one in source.arith))
+    assert _matrix_class(replace(leaf, source=index)) is None
+
+
+def test_roofline_times_of_statements() -> None:
+    """The longest class of a unit counts; DRAM only where its bytes are known."""
+    made = product("float32", "float32", 64)
+    tree = workload(made).tree
+    number = len(leaves(made))
+    idle, busy = Traffic(), Traffic(dram_read_bytes=6.0, dram_write_bytes=4.0)
+    traffic = Table([idle] * (number - 1) + [busy])
+    flop = 2 * 64**3
+    for rate, dram in ((2.0, 5.0), (2.0, None)):
+        *_, last = found = list(
+            _roofline_times(tree, traffic, {"fp32": flop}, lambda _, rate=rate: rate, dram)
+        )
+        assert found[:-1] == [{}] * (number - 1)
+        assert last == {"fp32": flop / rate, **({} if dram is None else {"dram": 10 / dram})}

@@ -144,7 +144,7 @@ def find_bound(
         after = f"; {_busy_text(names[second])} {less:.0%}"
     if used >= SATURATED_FRACTION and not waits:
         kind = _bound_class(first)
-        if second and used - less < BALANCED_DIFFERENCE and _bound_class(second) != kind:
+        if second and abs(used - less) < BALANCED_DIFFERENCE and _bound_class(second) != kind:
             kind = "balanced"
         return KernelBound(first, kind, f"{_busy_text(names[first])} {used:.0%} of the time{after}")
     if tail_share > TAIL_SHARE:

@@ -106,7 +106,7 @@ def _issue_request(
             joined = memory_request(request.lane_offsets, vector, buffer, True, is_load)
             request = replace(joined, lanes=request.lanes)
     iterations = reads_per_load(access, leaf.source, buffer, leaf.context, store_loops)
-    return replace(request, merged_iterations=iterations) if iterations > 1 else request
+    return replace(request, merged_iterations=iterations)
 
 
 def _tile(leaf: Leaf, mapped: Mapped) -> Tile:
