@@ -17,6 +17,8 @@ from tirlens_counting.domain import Domain
 from tirlens_counting.elimination import TooLargeError, _magnitude_bound, _tabulate
 from tirlens_counting.expressions import evaluate, free_variables, is_integer, simplify
 from tirlens_counting.expressions.text import to_text
+from tirlens_counting.formula_sums import never_negative
+from tirlens_counting.image_unions import _are_sides_disjoint
 from tirlens_counting.images import Image, Side, _is_injective, find_image
 from tirlens_counting.intervals import Interval, bounds
 from tirlens_counting.problem import make_problem
@@ -450,3 +452,45 @@ def test_the_number_of_a_tile_is_one_variable(
         assert sum(factor * parts[one] for one, factor in joined.items()) == number
         assert all(box[one][0] <= value <= box[one][1] for one, value in parts.items())
     assert set(found.env) == {"tile", *joined}
+
+
+SIDES = [
+    range(4), range(3, 9), range(4, 9), range(0, 20, 4), range(2, 20, 4), range(1, 20, 6),
+    range(3, 20, 2), range(5, 6),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("one", SIDES)
+@pytest.mark.parametrize("other", SIDES)
+def test_ranges_without_a_common_value(one: range, other: range) -> None:
+    surely = _are_sides_disjoint(one, other)
+    if surely:
+        assert set(one).isdisjoint(other)
+    beside = one[-1] < other[0] or other[-1] < one[0]
+    assert surely == (beside or bool((one[0] - other[0]) % math.gcd(one.step, other.step)))
+    listed = _are_sides_disjoint(np.asarray(one), other)
+    assert listed == beside
+
+
+@pytest.mark.parametrize(
+    ("expr", "never"),
+    [
+        (("-", "n", 1), True),
+        (("-", "n", 2), False),
+        # i below n - 1, and j below 4.
+        (("-", "n", "i"), True),
+        (("-", ("-", "n", "i"), 1), True),
+        (("-", ("-", "n", "i"), 2), True),
+        (("-", ("-", "n", "i"), 3), False),
+        (("-", "i", "j"), False),
+        (("-", ("+", "i", 3), "j"), True),
+        (("-", ("+", "i", 2), "j"), False),
+        (("-", 6, ("*", "j", 2)), True),
+        (("-", 5, ("*", "j", 2)), False),
+        (("-", ("*", "j", ("-", 3, "j")), 1), False),
+    ],
+)
+def test_what_is_never_negative(expr: Expr, never: bool) -> None:
+    axes: dict[str, Expr] = {"i": ("-", "n", 1), "j": 4}
+    box = {"n": (1, math.inf), "i": (0, math.inf), "j": (0, 3)}
+    assert never_negative(simplify(expr), axes, box) == never
