@@ -134,14 +134,7 @@ def report_lower_bound(workload: Workload, work: Work, device: Device) -> Modell
     traffic = sum_traffic(kernel, footprint, work, device)
 
     def judge(shares: TimeShares) -> Judgement:
-        found = find_bound(
-            device,
-            shares.utilisation,
-            device.sm_count,
-            shares.launch,
-            shares.tail,
-            uses_shared=traffic.shared_bytes != 0,
-        )
+        found = find_bound(device, shares.utilisation, device.sm_count, shares.launch, shares.tail)
         return Judgement(replace(found, reason="lower bound, unscheduled"), {}, None)
 
     return Modelled(
