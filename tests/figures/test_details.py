@@ -12,10 +12,10 @@ from tirlens.hardware import load
 from tirlens.model.details import BlockTimeline, SharedLayout, kernel_details
 
 _DEVICES = {
-    "product-pipelined": "h100-sxm", "product-tile": "a100-80-sxm", "product-tirx-fp8": "b200",
+    "product-pipelined": "h100-sxm", "product-tile": "a100-80-sxm",
     "product-tvm": "h100-sxm", "attention": "h100-sxm", "attention-warp-roles": "h100-sxm",
     "delta-rule-chunk": "h100-sxm", "delta-rule-decode": "h100-sxm", "transpose": "a100-80-sxm",
-    "top-k-tirx": "b200", "softmax": "h100-sxm",
+    "softmax": "h100-sxm",
 }  # fmt: skip
 
 
