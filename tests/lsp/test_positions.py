@@ -18,6 +18,7 @@ from support.rpc import CAPABILITIES
 from tirlens.advice import Question
 from tirlens.ide.document_text import Encoding
 from tirlens.lsp import client_process, convert
+from tirlens.lsp.notebooks import Part
 from tirlens.lsp.parameters import read_parameters
 from tirlens.model.report import Advice
 from tirlens.pipeline import report_cache
@@ -424,3 +425,18 @@ def test_a_light_bulb_is_at_the_lines_that_advice_changes(
         assert await client.command("tirlens.adviceEdit", "file:///none.py", "rule", own) is None
 
     run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("line", "end_line", "expected"),
+    [(11, 11, (1, 1)), (12, 14, (2, 4)), (9, 12, (-1, 2)), (5, 9, (-5, 1)), (10, 10, (0, 1))],
+)
+def test_lines_of_a_document_in_a_cell_below_ten_others(
+    line: int, end_line: int, expected: tuple[int, int]
+) -> None:
+    document: Any = SimpleNamespace(uri="file:///a.ipynb")
+    part = Part(document, "cell:1", 1, 10, ("x = 1", "y = 2"))
+    found = part.span(Span(line, 3, end_line, 5))
+    assert (found.line, found.end_line) == expected
+    assert (found.column, found.end_column) == (3, 5)
+    assert [number for number in range(15) if part.has(number)] == [11, 12]
