@@ -117,3 +117,16 @@ def test_sectors_of_runs(
     found = FlatAddress(terms, start, 4.0).touched_bytes(ranges, 32)
     assert (found.element_bytes, found.sector_bytes) == (elements, 32 * sectors)
     assert found.density == pytest.approx(32 * sectors / elements)
+
+
+def test_a_quotient_of_block_and_thread_has_the_values_of_one_block() -> None:
+    # Threads of a transpose without tiles, ``x[i % 8192 * 8192 + i // 8192]`` with
+    # ``i = block * 256 + thread``: a column of 256 floats, one of each sector.
+    index = ("+", ("*", "block", 256), "thread")
+    names = frozenset({"block", "thread"})
+    terms = (
+        AddressTerm(4 * 8192, ("%", index, 8192), names),
+        AddressTerm(4, ("//", index, 8192), names),
+    )
+    found = FlatAddress(terms, 0, 4.0).touched_bytes({"thread": (0, 255)}, 32)
+    assert (found.element_bytes, found.sector_bytes) == (256 * 4, 256 * 32)

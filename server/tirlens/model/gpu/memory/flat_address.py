@@ -51,11 +51,11 @@ class AddressTerm:
         """The number of values while loop variables run over `ranges`."""
         if self.value is None:
             return self.box_extent
-        reached = [ranges.get(name, (0, 0)) for name in self.variables]
-        most = math.prod(high - low + 1 for low, high in reached)
+        reached = {name: ranges.get(name, (0, 0)) for name in self.variables}
+        most = math.prod(high - low + 1 for low, high in reached.values())
         if self.is_data or isinstance(self.value, str):
             return most
-        low, high = bounds(self.value, ranges)
+        low, high = bounds(self.value, reached)
         return min(most, high - low + 1) if math.isfinite(high - low) else most
 
 
