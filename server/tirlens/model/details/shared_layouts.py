@@ -17,13 +17,12 @@ from tirlens_worker.facts import AccessMode, Buffer, Gemm
 from ..constants import constant
 from ..counting.kernel_counts import AccessCount
 from ..gpu.mapping.memory_requests import BANK_BYTES, BANKS, are_lanes_paired, count_wavefronts
-from ..gpu.units.unit_times import SHARED_SCOPES
 from ..reporting.attribution import display_label
 from ..tree.compiled import Instructions
 from ..tree.context import WARP, dtype_bytes
 from ..tree.node import Leaf
 from ..tree.table import Table
-from ..tree.thread_mapping import MemoryRequest
+from ..tree.thread_mapping import SHARED_SCOPES, MemoryRequest
 
 CHUNK_BYTES = constant(
     "CHUNK_BYTES",

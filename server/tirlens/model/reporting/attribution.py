@@ -216,7 +216,7 @@ def _node_entry(
 ) -> tuple[BreakdownEntry, _Extents]:
     children, extents = _sibling_entries(timed.children, kernel, frame, sums)
     path = path_of(item, kernel.routes)
-    node = item.source
+    node = item.count.source
     inside = sums[item]
     seconds: float | None = None
     if frame.time_s is not None:

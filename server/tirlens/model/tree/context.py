@@ -23,7 +23,6 @@ from tirlens_counting.intervals import Interval, bounds
 from tirlens_worker.facts import Access, Branch, Expr, Let, Loop, Node, Statement, While
 
 from ..constants import constant
-from ..counting.kernel_counts import NodeCount
 from ..dtypes import bits
 
 SECTOR_BYTES = constant(
@@ -75,7 +74,7 @@ class EnclosingLoop:
     var
         The loop variable.
     kind
-        The kind of the loop, as in the facts.
+        The kind of the loop, as the compiler makes it.
     extent
         The largest trip count; None where not known.
     tag
@@ -144,25 +143,7 @@ class LoopContext:
     @cached_property
     def first_warp_values(self) -> Mapping[str, Any]:
         """The first values of all variables, those of the threads in the first warp's lanes."""
-        return self.values_in_lanes(self.first_warp)
-
-    @cached_property
-    def loops_by_thread(self) -> Mapping[str, Expr]:
-        """The first values of sequential loops that begin at an index of the thread."""
-        threads = {loop.var for loop in self.loops if loop.kind in CONCURRENT_KINDS}
-        found: dict[str, Expr] = {}
-        for name, start, _ in self.path:
-            used = free_variables(start) if name else frozenset[str]()
-            if used & (threads | found.keys()) and not is_data_dependent(start):
-                found[name] = start
-        return found
-
-    def values_in_lanes(self, threads: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The first values of all variables, with these of the thread variables."""
-        values: dict[str, Any] = {**self.first_values, **threads}
-        for name, start in self.loops_by_thread.items():
-            values[name] = evaluate(start, values)
-        return values
+        return {**self.first_values, **self.first_warp}
 
     @cached_property
     def extents(self) -> Mapping[str, int]:
@@ -210,18 +191,30 @@ class LoopContext:
         if counted is not None and is_data_dependent(length):
             length = counted
         extent = bounds(length, self.ranges)[1]
-        first, last = bounds(self.resolve(loop.start), self.ranges)
-        step = bounds(self.resolve(loop.step), self.ranges)[1]
         count = max(int(extent), 0) if math.isfinite(extent) else None
-        reach: Interval = (first, last)
-        if math.isfinite(step):
-            reach = (first, last + max(extent - 1, 0) * max(step, 1))
         enclosing = EnclosingLoop(loop.var, loop.kind, count, loop.tag)
-        ranges = {**self.ranges, loop.var: reach}
+        start, lets = self.resolve(loop.start), self.lets
+        value = self.value_in_iteration(loop)
+        if value is not None:
+            start, lets = 0, {**lets, loop.var: value}
+        first, last = bounds(start, self.ranges)
+        ranges = {**self.ranges, loop.var: (first, last + max(extent - 1, 0))}
         steps = self.path
         if loop.kind not in GRID_KINDS | CONCURRENT_KINDS:
-            steps = (*steps, (loop.var, self.resolve(loop.start), length))
-        return replace(self, loops=(*self.loops, enclosing), ranges=ranges, path=steps)
+            steps = (*steps, (loop.var, start, length))
+        return replace(self, loops=(*self.loops, enclosing), ranges=ranges, lets=lets, path=steps)
+
+    def value_in_iteration(self, loop: Loop) -> Expr | None:
+        """The value of a loop's variable, which stands in it for the number of the iteration.
+
+        None where the variable has its values: it advances by one from a number or from data.
+        """
+        start, step = self.resolve(loop.start), self.resolve(loop.step)
+        if is_data_dependent(start) or is_data_dependent(step):
+            return None
+        if step == 1 and not free_variables(start):
+            return None
+        return ("+", start, loop.var if step == 1 else ("*", step, loop.var))
 
     def in_while(self, name: str, trip_count: int) -> LoopContext:
         """The context inside a while loop with a mean trip count of `trip_count`."""
@@ -275,13 +268,15 @@ def kernel_context(bindings: Mapping[str, int], warp_size: int = WARP) -> LoopCo
     return LoopContext((), ranges, {}, warp_size=warp_size)
 
 
-def body_context(count: NodeCount, context: LoopContext) -> LoopContext:
-    """The context of the body of a loop or while loop; that of any other node is its own."""
-    node = count.source
+def body_context(node: Node, trips: int | None, context: LoopContext) -> LoopContext:
+    """The context of the body of a loop or while loop; that of any other node is its own.
+
+    `trips` is the counted trip count.
+    """
     if isinstance(node, Loop):
-        return context.in_loop(node, count.trips)
+        return context.in_loop(node, trips)
     if isinstance(node, While):
-        return context.in_while(node.var or f"while {id(node)}", count.trips or 1)
+        return context.in_while(node.var or f"while {id(node)}", trips or 1)
     return context
 
 

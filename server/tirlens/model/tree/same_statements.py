@@ -9,7 +9,7 @@ from tirlens_worker.facts import Branch, Let, Loop, Node, While
 
 from ..counting.kernel_counts import Counts, NodeCount
 from .context import CONCURRENT_KINDS, GRID_KINDS, LoopContext, body_context, kernel_context
-from .node import BranchCost, CostNode
+from .node import BranchCost, CostNode, LoopCost
 from .trip_counts import branch_sides
 
 # Kinds of loops whose iterations are not sequential in one thread.
@@ -83,6 +83,10 @@ def _like_body(
                 ),
             )
         else:
-            children = _like_body(cost.children, count.children, body_context(count, context))
+            if isinstance(node, Loop) and isinstance(cost, LoopCost):
+                is_unrolled = cost.source.kind == "unroll"
+                node = replace(node, kind="unroll") if is_unrolled else node
+            inside = body_context(node, count.trips, context)
+            children = _like_body(cost.children, count.children, inside)
         nodes.append(replace(cost, source=node, count=count, context=context, children=children))
     return tuple(nodes)

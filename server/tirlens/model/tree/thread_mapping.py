@@ -36,6 +36,8 @@ BANK_BYTES = constant(
     source='CUDA C++ Programming Guide, "Shared Memory", since compute capability 5.0',
 )
 
+SHARED_SCOPES = frozenset({"shared", "shared.dyn"})
+
 
 @dataclass(frozen=True)
 class MemoryRequest:
@@ -122,7 +124,7 @@ def memory_space(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
     scope = buffers[access.buffer].scope
     if scope == "global":
         return "global"
-    return "shared" if scope in ("shared", "shared.dyn") else None
+    return "shared" if scope in SHARED_SCOPES else None
 
 
 def register_statement_key(statement: Statement, buffers: Mapping[str, Buffer]) -> object:

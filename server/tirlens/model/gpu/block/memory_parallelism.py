@@ -115,9 +115,18 @@ def issues_loads_first(loop: LoopCost) -> bool:
     """Whether the compiler issues all loads of a loop before its other instructions.
 
     It does in an unrolled loop, unless its iterations store and some of their loads may not be
-    moved before a store.
+    moved before a store, or branch on data.
     """
-    return loop.source.kind == "unroll" and not (some(loop, STORES) and some(loop, ORDERED))
+    return (
+        loop.source.kind == "unroll"
+        and not (some(loop, STORES) and some(loop, ORDERED))
+        and not any(map(_branches_on_data, loop.children))
+    )
+
+
+def _branches_on_data(node: CostNode) -> bool:
+    is_branch = isinstance(node, BranchCost) and _has_data_dependent_condition(node)
+    return is_branch or any(map(_branches_on_data, node.children))
 
 
 def has_arithmetic_branches(

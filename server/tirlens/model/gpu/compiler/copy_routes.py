@@ -22,7 +22,8 @@ from ...counting.kernel_counts import AccessCount
 from ...tree.context import dtype_bytes
 from ...tree.node import Leaf
 from ...tree.route import NO_ROUTE, CopyRoute, Route
-from .routed_kernel import SHARED, Guard, Pipeline, RoutedKernel
+from ...tree.thread_mapping import SHARED_SCOPES
+from .routed_kernel import Guard, Pipeline, RoutedKernel
 
 LEAST_ASYNC_BYTES = constant(
     "LEAST_ASYNC_BYTES",
@@ -201,7 +202,7 @@ def can_use_tma(leaf: Leaf, kernel: RoutedKernel) -> bool:
     if not isinstance(source, Copy) or not source.may_use_tma or source.arith:
         return False
     scopes = {entry.buffer.scope for entry in leaf.count.accesses}
-    if "global" not in scopes or not scopes & SHARED:
+    if "global" not in scopes or not scopes & SHARED_SCOPES:
         return False
     return all(_has_tma_rows(entry) for entry in leaf.count.accesses)
 
@@ -223,7 +224,7 @@ def _shared_target(leaf: Leaf, kernel: RoutedKernel) -> Buffer | None:
         (
             kernel.buffer_of(entry)
             for entry in leaf.count.accesses
-            if entry.access.mode == "write" and entry.buffer.scope in SHARED
+            if entry.access.mode == "write" and entry.buffer.scope in SHARED_SCOPES
         ),
         None,
     )

@@ -91,7 +91,9 @@ def _is_computed_at_use(life: LiveRange, leaves: Sequence[Leaf]) -> bool:
 
 
 def _has_fixed_latency(leaf: Leaf) -> bool:
-    """Whether a statement computes single elements without special functions."""
-    return isinstance(leaf.source, (Store, Evaluate)) and not any(
+    """Whether a statement computes single elements without special functions or global loads."""
+    if not isinstance(leaf.source, (Store, Evaluate)) or leaf.read_bytes != 0:
+        return False
+    return not any(
         "sfu" in INSTRUCTIONS_PER_OPERATION.get(entry.arith.op, {}) for entry in leaf.count.arith
     )

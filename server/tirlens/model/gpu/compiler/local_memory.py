@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tirlens_worker.facts import CompiledLaunch, LocalAccess, Statement
+from tirlens_worker.facts import CompiledLaunch, LocalAccess, Loop, Statement
 
 from ...constants import constant
 from ...counting.kernel_counts import AccessCount, Counts
@@ -264,8 +264,10 @@ def _as_sequential(node: CostNode) -> Iterator[CostNode]:
     if isinstance(node, WhileCost):
         yield node
     elif isinstance(node, LoopCost):
-        kind = node.source.kind
-        if kind not in CONCURRENT_KINDS | GRID_KINDS and kind != "unroll":
+        # As the program has it: the compiler's code says how many of these loops are left.
+        source = node.count.source
+        kinds = CONCURRENT_KINDS | GRID_KINDS | {"unroll"}
+        if isinstance(source, Loop) and source.kind not in kinds:
             yield node
 
 

@@ -16,8 +16,9 @@ from ...counting.kernel_counts import AccessCount
 from ...tree.context import WARPGROUP
 from ...tree.node import Leaf
 from ...tree.route import Route
+from ...tree.thread_mapping import SHARED_SCOPES
 from .matrix_instructions import WGMMA_ROWS
-from .routed_kernel import SHARED, RoutedKernel
+from .routed_kernel import RoutedKernel
 
 _TENSOR_MEMORY = "shared.tmem"
 _INSTRUCTION_NAMES: Mapping[MatrixInstruction, str] = {"mma": "mma.sync", "rdna_wmma": "wmma"}
@@ -60,12 +61,12 @@ def _reason_against(wanted: MatrixInstruction, leaf: Leaf, product: Gemm) -> str
     if wanted == "tcgen05":
         if any(entry.buffer.scope != _TENSOR_MEMORY for entry in results):
             return "the result is in registers, and tcgen05 adds to tensor memory (T.alloc_tmem)"
-        if len(reads) > 1 and reads[1].buffer.scope not in SHARED:
+        if len(reads) > 1 and reads[1].buffer.scope not in SHARED_SCOPES:
             return "B is not in shared memory"
         return ""
     if wanted != "wgmma":
         return ""
-    if len(reads) > 1 and reads[1].buffer.scope not in SHARED:
+    if len(reads) > 1 and reads[1].buffer.scope not in SHARED_SCOPES:
         return "B is in registers, and wgmma reads it from shared memory"
     rows = product.m_n_k[0] if product.m_n_k else None
     if isinstance(rows, int) and rows < WGMMA_ROWS:

@@ -15,7 +15,6 @@ from ...tree.route import CopyRoute
 from ...tree.table import Table
 
 #: The scopes of shared memory that copies of tiles fill.
-SHARED = frozenset({"shared", "shared.dyn"})
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ def _map_per_thread(
         if guard is not None and divides_lanes(guard, context, sequential):
             active = fullest_warp(context, guard)
             active_lanes = find_activity(context.under_condition(guard), threads).lanes
-        env = context.values_in_lanes(active)
+        env = {**context.first_values, **active}
         if has_threads:
             uniform = drop_uniform_loads(access, context, buffers, env)
             start = element_offsets(uniform, buffer, context, env)

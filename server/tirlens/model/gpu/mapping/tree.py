@@ -44,6 +44,7 @@ from .active_threads import ThreadActivity, find_activity
 from .memory_requests import MAX_INSTRUCTION_BYTES
 from .thread_mapping import map_to_threads
 from .tile_layouts import reduction_row_vectors
+from .unrolled_loops import find_unrolled_loops
 from .vectorization import plan_vector
 
 
@@ -82,6 +83,7 @@ def map_threads(
         matrix_tiles - accumulators,
         find_store_loops(facts.body),
         facts.framework,
+        find_unrolled_loops(facts.body, buffers) if facts.launch.threads else frozenset(),
     )
     context = kernel_context(bindings, warp_size)
     nodes = _map_body(counts.root, context, block, find_activity(context, block.threads))
@@ -95,7 +97,8 @@ class _Block:
     """What all statements of a block share, and the mappings of those that are mapped.
 
     `accumulators` are the tiles with a matrix instruction's layout, `operands` the other ones that
-    products access, `store_loops` the loops around the stores to each array.
+    products access, `store_loops` the loops around the stores to each array, `unrolled` the ids of
+    the loops that the compiler unrolls.
     """
 
     buffers: Mapping[str, Buffer]
@@ -104,6 +107,7 @@ class _Block:
     operands: frozenset[str]
     store_loops: StoreLoops
     framework: str
+    unrolled: frozenset[int]
     mappings: list[ThreadMapping] = field(default_factory=list[ThreadMapping])
 
     def map_to_threads(
@@ -156,7 +160,9 @@ def _map_body(
             sides = tuple(_map_sides(source, count.children, context, block))
             nodes.append(BranchCost(source, count, context, sides, *activity))
         else:
-            inside = body_context(count, context)
+            if isinstance(source, Loop) and id(source) in block.unrolled:
+                source = replace(source, kind="unroll")
+            inside = body_context(source, count.trips, context)
             active = find_activity(inside, block.threads) if _changes_activity(source) else activity
             body = _map_body(count.children, inside, block, active)
             if isinstance(source, Loop):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,6 @@ from tirlens_counting.expressions import (
     is_data_dependent,
     linear,
     simplify,
-    substitute,
 )
 from tirlens_counting.intervals import Interval, bounds
 from tirlens_worker.facts import Access, Expr
@@ -46,16 +45,9 @@ class AccessFootprint:
         self._context = context
         self._shape = shape
         self._store_loops = store_loops
-        starts = _dependent_starts(context)
-        self.indices: tuple[Expr, ...] = tuple(
-            _count_from_zero(context.resolve(index), starts) for index in access.indices
-        )
-        # A variable that counts from its start has its iterations as values.
-        self.first_values: Mapping[str, int] = {**context.first_values, **dict.fromkeys(starts, 0)}
-        self.ranges: Mapping[str, Interval] = {
-            **context.ranges,
-            **{name: (0, context.extents[name] - 1) for name in starts},
-        }
+        resolved = tuple(map(context.resolve, access.indices))
+        # A window that moves with the block has its start in two parts of the index.
+        self.indices = tuple(map(simplify, resolved)) if context.lets else resolved
         self._data_dependent = [is_data_dependent(index) for index in self.indices]
         self._names = [free_variables(index) for index in self.indices]
 
@@ -183,7 +175,7 @@ class AccessFootprint:
 
     def _ranges_of(self, index: Expr, free: frozenset[str]) -> dict[str, Interval]:
         """The ranges of variables in `index`; one that is not free has its first value."""
-        ranges = self.ranges
+        ranges = self._context.ranges
         return {
             name: reach if name in free else (reach[0], reach[0])
             for name in free_variables(index)
@@ -215,21 +207,3 @@ class AccessFootprint:
             return names
         places = NO_LOOPS.union(*map(free_variables, loads_of(index)))
         return names & (places | reassigning_loops(index, self._context, self._store_loops))
-
-
-def _dependent_starts(context: LoopContext) -> dict[str, Expr]:
-    """The starts of the sequential loops that start at a value of other loops: of windows."""
-    variables = context.extents.keys()
-    return {
-        name: start
-        for name, start, _ in context.path
-        if name and free_variables(start) & variables and not is_data_dependent(start)
-    }
-
-
-def _count_from_zero(index: Expr, starts: Mapping[str, Expr]) -> Expr:
-    """An index in which the loop variables in `starts` count their iterations."""
-    for name in reversed(tuple(starts)):
-        if name in free_variables(index):
-            index = substitute(index, {name: ("+", starts[name], name)})
-    return simplify(index) if starts else index

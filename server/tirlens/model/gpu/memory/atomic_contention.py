@@ -220,7 +220,6 @@ def _has_data_of_lanes(leaf: Leaf, access: Access) -> bool:
     """Whether the index of an access has a load that may differ between lanes."""
     context = leaf.context
     lanes = {loop.var for loop in context.loops if loop.kind in CONCURRENT_KINDS}
-    lanes |= context.loops_by_thread.keys()
     return any(
         not lanes.isdisjoint(free_variables(load))
         for index in access.indices

@@ -163,7 +163,7 @@ def _global_access(
     offset_loads: tuple[Any, ...] = ()
     if footprint.has_known_offset:
         offset_loads = tuple(load for index in footprint.indices for load in loads_of(index))
-    start = _start_elements(footprint, buffer, context, footprint.first_values)
+    start = _start_elements(footprint, buffer, context, context.first_values)
     step = own = min(own, issued)
     walk = (
         None if data_dependent else find_tile_sequence(access, context, buffer.shape, store_loops)
@@ -184,7 +184,7 @@ def _global_access(
     # A loop that starts where data say counts its iterations from 0.
     ranges = {
         name: reach if all(map(math.isfinite, reach)) else (0, context.extents.get(name, 1) - 1)
-        for name, reach in footprint.ranges.items()
+        for name, reach in context.ranges.items()
     }
     known = [extent for extent in shape if isinstance(extent, int)]
     array = math.prod(known) * size if len(known) == len(shape) else math.inf
@@ -262,7 +262,7 @@ def _block_stride_bytes(
     """The greatest common divisor of the distances between blocks in bytes; None: not known."""
     if any(map(is_data_dependent, footprint.indices)):
         return None
-    here = footprint.first_values
+    here = context.first_values
     first = _start_elements(footprint, buffer, context, here)
     steps: list[int] = []
     for name in grid:

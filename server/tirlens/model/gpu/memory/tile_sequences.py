@@ -164,16 +164,19 @@ def find_tile_sequence(
             has_known_offset(access, one, context, store_loops) for one in data
         ):
             indices = [drop_loads(index) for index in indices]
-    mixed = [
-        names
-        for index in indices
-        if (names := free_variables(index)) & blocks_of
-        and any(
-            isinstance(atom, tuple) and free_variables(atom) & blocks_of
+    atoms_by_index = {
+        index: [
+            names
             for atom in linear(simplify(index))[0]
-        )
-    ]
-    if not mixed:
+            if isinstance(atom, tuple) and (names := free_variables(atom)) & blocks_of
+        ]
+        for index in indices
+        if free_variables(index) & blocks_of
+    }
+    mixed = [free_variables(index) for index, atoms in atoms_by_index.items() if atoms]
+    threads = {loop.var for loop in context.loops if loop.kind == "block"}
+    # Where threads have windows of their own, the block has no tile.
+    if not mixed or any(names & threads for atoms in atoms_by_index.values() for names in atoms):
         return None
     step_loop = next(
         (

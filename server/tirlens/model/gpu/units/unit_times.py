@@ -21,12 +21,12 @@ from ...tree.context import SECTOR_BYTES, WARP
 from ...tree.moved import Moved, Traffic
 from ...tree.node import Leaf
 from ...tree.route import Route
+from ...tree.thread_mapping import SHARED_SCOPES
 from ..compiler.matrix_instructions import matrix_rate_fraction, operand_read_counts
 from ..compiler.register_ports import is_register_tile_product
 from ..memory.atomic_contention import ATOMIC_PASS_CLOCKS, shared_wavefronts
 from ..memory.row_efficiency import row_efficiency
 
-SHARED_SCOPES = frozenset(["shared", "shared.dyn"])
 #: Units that all SMs share; ``l2 again`` is the time of L2 hits.
 DEVICE_WIDE_UNITS = frozenset({"dram", "l2", "l2 again", "atomics"})
 WAVEFRONT_BYTES = constant(

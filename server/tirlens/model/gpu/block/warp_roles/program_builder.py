@@ -140,9 +140,11 @@ def _loop_step(node: CostNode, costs: RoleCosts, executions: float) -> LoopStep:
     if not isinstance(loop, Loop):
         return LoopStep(node, trip_count, body)
     trip_count, body = _trim_to_data_limit(trip_count, body, loop.var)
-    start, stride = node.context.resolve(loop.start), node.context.resolve(loop.step)
-    if isinstance(start, int) and isinstance(stride, int):
-        return LoopStep(node, trip_count, body, loop.var, start, stride)
+    if node.context.value_in_iteration(loop) is not None:
+        return LoopStep(node, trip_count, body, loop.var, 0)
+    start = node.context.resolve(loop.start)
+    if isinstance(start, int) and loop.step == 1:
+        return LoopStep(node, trip_count, body, loop.var, start)
     return LoopStep(node, trip_count, body)
 
 

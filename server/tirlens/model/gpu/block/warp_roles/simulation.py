@@ -240,7 +240,7 @@ class _Block:
             begin_s = process.simulated_s(sample.group)
             if loop.start is not None:
                 passed = iteration if iteration < sample.skip_at else iteration + skipped
-                process.loop_values[loop.var] = loop.start + passed * loop.stride
+                process.loop_values[loop.var] = loop.start + passed
             yield from self.execute(process, loop.body)
             times_s.append(process.simulated_s(sample.group) - begin_s)
         process.loop_values.pop(loop.var, None)

@@ -87,7 +87,6 @@ class LoopStep:
     body: WarpProgram
     var: str = ""
     start: int | None = None
-    stride: int = 1
 
 
 @dataclass(frozen=True, eq=False)
