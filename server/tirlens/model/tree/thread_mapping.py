@@ -59,6 +59,8 @@ class MemoryRequest:
     lane_offsets
         The first element of each active lane, relative to a line of memory, in the warp of which
         sectors, lines and wavefronts are.
+    is_swizzled
+        Whether the array is laid out without bank conflicts.
     """
 
     vector: float
@@ -68,6 +70,7 @@ class MemoryRequest:
     lines: float = 0.0
     lanes: float = WARP
     lane_offsets: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    is_swizzled: bool = False
 
     @property
     def elements_per_thread(self) -> float:

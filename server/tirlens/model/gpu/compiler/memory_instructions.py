@@ -11,17 +11,26 @@ LDS.64 of four halves, along either loop.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from tirlens_counting.arrays import np, npt
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Access, Buffer, Statement
 
 from ...constants import constant
-from ...tree.context import EnclosingLoop, LoopContext, StoreLoops, dtype_bytes
+from ...tree.context import (
+    CONCURRENT_KINDS,
+    GRID_KINDS,
+    EnclosingLoop,
+    LoopContext,
+    StoreLoops,
+    dtype_bytes,
+)
 from ...tree.node import Leaf
-from ...tree.thread_mapping import Mapped, MemoryRequest, ThreadMapping
+from ...tree.thread_mapping import SHARED_SCOPES, Mapped, MemoryRequest, ThreadMapping
 from ..mapping import element_offsets, memory_request
 from .load_reuse import Tile, issued_load_share, reads_per_load
 
@@ -41,6 +50,9 @@ MAX_JOINED_BYTES = constant(
     meaning="Most bytes of scalar accesses of shared memory that are merged into one instruction.",
     source="LLVM's LoadStoreVectorizer, which NVVM runs",
 )
+
+# With more elements of a tile, none are merged.
+MAX_POINTS = 1 << 16
 
 
 def issue_requests(
@@ -87,7 +99,15 @@ def issue_requests(
         issued_load_share(access, statement.accesses, leaf.context, conditions, tile)
         for access in statement.accesses
     ]
-    return replace(mapping, issued_shares=tuple(shares))
+    requests = tuple(
+        [
+            request
+            if request is None or conditions
+            else _issue_tile_request(request, access, leaf, buffers[access.buffer], tile)
+            for access, request in zip(statement.accesses, mapping.requests, strict=True)
+        ]
+    )
+    return replace(mapping, issued_shares=tuple(shares), requests=requests)
 
 
 def _issue_request(
@@ -107,6 +127,66 @@ def _issue_request(
             request = replace(joined, lanes=request.lanes)
     iterations = reads_per_load(access, leaf.source, buffer, leaf.context, store_loops)
     return replace(request, merged_iterations=iterations)
+
+
+def _issue_tile_request(
+    request: MemoryRequest, access: Access, leaf: Leaf, buffer: Buffer, tile: Tile
+) -> MemoryRequest:
+    """The request of an access in a tile loop, with merged elements of a thread."""
+    joined = 1 if request.is_swizzled else join_tile_elements(access, leaf, buffer, tile)
+    if joined == 1:
+        return request
+    vector = joined * tile.vector
+    merged = memory_request(request.lane_offsets, vector, buffer, True, access.mode == "read")
+    return replace(merged, lanes=request.lanes)
+
+
+def join_tile_elements(access: Access, leaf: Leaf, buffer: Buffer, tile: Tile) -> int:
+    """How many of a thread's vectors of a tile one instruction moves, from shared memory.
+
+    tilelang unrolls the elements of a thread.  Those that follow each other in the array are merged
+    as those of unrolled iterations: nvcc 13.0 for sm_90a loads 128 elements of a row, one in each
+    of 128 threads, by 32 LDS.128.
+    """
+    if buffer.scope not in SHARED_SCOPES or access.extents or tile.is_matrix or not tile.names:
+        return 1
+    if any(one.buffer == access.buffer for one in leaf.source.accesses if one is not access):
+        return 1
+    total = math.prod(tile.extents)
+    repeats = total // (tile.threads * tile.vector)
+    most = min(MAX_JOINED_ELEMENTS, int(MAX_JOINED_BYTES / dtype_bytes(buffer.dtype)))
+    most //= tile.vector
+    if min(repeats, most) < 2 or total > MAX_POINTS or total % (tile.threads * tile.vector):
+        return 1
+    context = leaf.context
+    points = np.unravel_index(np.arange(0, total, tile.vector), tile.extents)
+    env = {**context.first_values, **dict(zip(tile.names, points, strict=True))}
+    found = element_offsets(access, buffer, context, env)
+    if found is None or not found.ndim:
+        return 1
+    steps = [
+        moved - found
+        for loop in context.loops
+        if loop.kind not in GRID_KINDS | CONCURRENT_KINDS and loop.trip_count > 1
+        if (moved := element_offsets(access, buffer, context, _next_values(env, loop))) is not None
+    ]
+    by_thread = np.reshape(found, (repeats, tile.threads))
+    while most > 1:
+        if repeats % most == 0:
+            firsts = by_thread[::most]
+            is_contiguous = all(
+                np.all(by_thread[number::most] - firsts == number * tile.vector)
+                for number in range(most)
+            )
+            width = most * tile.vector
+            if is_contiguous and not any(np.any(one % width) for one in (firsts, *steps)):
+                return most
+        most //= 2
+    return 1
+
+
+def _next_values(env: Mapping[str, Any], loop: EnclosingLoop) -> dict[str, Any]:
+    return {**env, loop.var: env[loop.var] + 1}
 
 
 def _tile(leaf: Leaf, mapped: Mapped) -> Tile:
@@ -174,7 +254,7 @@ def _aligned_vector(
     for other in context.loops:
         if other.kind in ("grid", "cluster", "block") or other.trip_count == 1:
             continue
-        moved = element_offsets(access, buffer, context, {**env, other.var: env[other.var] + 1})
+        moved = element_offsets(access, buffer, context, _next_values(env, other))
         if moved is None:
             return 1
         step = moved - first

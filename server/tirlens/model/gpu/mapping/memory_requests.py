@@ -80,7 +80,9 @@ def _cached_request(
         if written
         else max(len(set(first)) * width / LINE_BYTES, 1.0)
     )
-    return MemoryRequest(vector, 0.0, passes, lanes=lanes, lane_offsets=starts)
+    return MemoryRequest(
+        vector, 0.0, passes, lanes=lanes, lane_offsets=starts, is_swizzled=not written
+    )
 
 
 def _count_units(first: Sequence[int], width: int, unit: int) -> int:
