@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from tirlens.model.counting.formulas import formulas
 from tirlens.model.counting.kernel_counts import Counts, statement_counts
 from tirlens.model.counting.operation_classes import FREE_OPS, INTEGER_OPS, sum_operations
-from tirlens.model.gpu.compiler import compile_statements
 from tirlens.model.gpu.mapping import map_threads
 from tirlens.model.tree.thread_mapping import memory_space
 from tirlens.model.workload import count_workload
@@ -215,17 +214,19 @@ def _distinct(facts: KernelFacts, touched: Any, counted: Mapping[str, Any]) -> F
 def _requests(
     facts: KernelFacts, sizes: Mapping[str, int], counts: Counts, counted: Mapping[str, Any]
 ) -> Found:
-    """Bytes of a lane with sectors or passes of a warp, of what each thread does by itself."""
+    """Bytes of a lane with sectors or passes of a warp, of what each thread does by itself.
+
+    As the framework has them: what its compiler merges is not in the IR that is executed.
+    """
     buffers = {buffer.id: buffer for buffer in facts.buffers}
     mine: defaultdict[tuple[str, str, str], set[tuple[float, float]]] = defaultdict(set)
     nodes, mapped = map_threads(facts, counts, sizes, buffers)
-    instructions = compile_statements(nodes, mapped, facts, buffers)
     for item in nodes:
         for leaf in item.leaves():
             if leaf.source.per != "thread" or not isinstance(leaf.source, BY_ELEMENT):
                 continue
             for entry, request in zip(
-                leaf.count.accesses, instructions[leaf].mapping.requests, strict=False
+                leaf.count.accesses, mapped.mappings[leaf].requests, strict=False
             ):
                 level = memory_space(entry.access, buffers)
                 if request is None or level is None or not entry.elements:
