@@ -37,6 +37,7 @@ GROUPS = {
             f"tiled_product('{one}')" for one in ("2d", "flatlocal", "serial", "regs")
         ],
         "vectors": [f"exponentials('{one}')" for one in ("vectorized", "2d")],
+        "blocks": [f"blocks('{one}')" for one in ("threads", "block")],
         "sums of rows": [
             f"row_sums('{one}')" for one in ("plain", "one", "stride", "guard", "ite")
         ],

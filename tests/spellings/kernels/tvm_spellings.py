@@ -573,3 +573,30 @@ def scaled(kind):
                     Y[i] = X[i] * 2.0
 
     return kernel
+
+
+def blocks(kind):
+    if kind == "threads":
+
+        @T.prim_func(s_tir=True, check_well_formed=False)
+        def kernel(X: T.Buffer((N, N), F), Y: T.Buffer((N, N), F)):
+            for b in T.thread_binding(N * N // 1024, thread="blockIdx.x"):
+                for t in T.thread_binding(256, thread="threadIdx.x"):
+                    for v in T.vectorized(4):
+                        Y[(b * 1024 + t * 4 + v) // N, (b * 1024 + t * 4 + v) % N] = X[
+                            (b * 1024 + t * 4 + v) // N, (b * 1024 + t * 4 + v) % N
+                        ] * T.float32(2)
+
+        return kernel
+
+    @T.prim_func(s_tir=True, check_well_formed=False)
+    def kernel(X: T.Buffer((N, N), F), Y: T.Buffer((N, N), F)):
+        for b in T.thread_binding(N * N // 1024, thread="blockIdx.x"):
+            for t in T.thread_binding(256, thread="threadIdx.x"):
+                for v in T.vectorized(4):
+                    with T.sblock("y"):
+                        i = T.axis.spatial(N, (b * 1024 + t * 4 + v) // N)
+                        j = T.axis.spatial(N, (b * 1024 + t * 4 + v) % N)
+                        Y[i, j] = X[i, j] * T.float32(2)
+
+    return kernel
