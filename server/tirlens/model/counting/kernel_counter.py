@@ -14,7 +14,7 @@ depends on data is replaced by an upper bound where one can be derived.  Both le
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -38,6 +38,7 @@ from . import lane_divergence
 from .array_bounds import accesses_outside
 from .data_conditions import data_limit, executed_shares
 from .data_extents import estimate_length, estimate_trips
+from .facts_walk import walk_nodes
 from .kernel_counts import BufferCount, Counts, LaunchCount, NodeCount, cost_range, is_costlier
 from .scope import CountingScope
 from .statement_counter import StatementCounter
@@ -86,7 +87,8 @@ class KernelCounter(StatementCounter):
             return {}
         sites = {
             id(access): node.sites
-            for node in _statements(self.facts.body)
+            for node in walk_nodes(self.facts.body)
+            if isinstance(node, Statement)
             for access in node.accesses
         }
         outside = accesses_outside(self.accesses, self.buffers, self.shapes, sites)
@@ -315,12 +317,3 @@ def _children(node: Node) -> tuple[Node, ...]:
     if isinstance(node, Branch):
         return node.then + node.orelse
     return node.body if isinstance(node, (Loop, While)) else ()
-
-
-def _statements(nodes: Iterable[Node]) -> Iterator[Statement]:
-    """All statements of some trees."""
-    for node in nodes:
-        if isinstance(node, Statement):
-            yield node
-        else:
-            yield from _statements(_children(node))

@@ -205,9 +205,9 @@ class LoopContext:
         return replace(self, loops=(*self.loops, enclosing), ranges=ranges, lets=lets, path=steps)
 
     def value_in_iteration(self, loop: Loop) -> Expr | None:
-        """The value of a loop's variable, which stands in it for the number of the iteration.
+        """The value of a loop's variable, where the variable itself numbers the iterations.
 
-        None where the variable has its values: it advances by one from a number or from data.
+        None where the variable has its value: it advances by one, from a number or from data.
         """
         start, step = self.resolve(loop.start), self.resolve(loop.step)
         if is_data_dependent(start) or is_data_dependent(step):

@@ -145,7 +145,7 @@ def join_tile_elements(access: Access, leaf: Leaf, buffer: Buffer, tile: Tile) -
     """How many of a thread's vectors of a tile one instruction moves, from shared memory.
 
     tilelang unrolls the elements of a thread.  Those that follow each other in the array are merged
-    as those of unrolled iterations: nvcc 13.0 for sm_90a loads 128 elements of a row, one in each
+    as those of unrolled iterations: nvcc 13.5 for sm_90a loads 128 elements of a row, one in each
     of 128 threads, by 32 LDS.128.
     """
     if buffer.scope not in SHARED_SCOPES or access.extents or tile.is_matrix or not tile.names:

@@ -3,7 +3,7 @@
 nvcc unrolls a loop of a constant number of iterations, with the loops inside, while the code that
 results is short.  Two kinds of loops may be longer: those over the elements of a thread's array,
 since registers have no index, and those inside of another loop that read shared memory.  What
-nvcc 13.0 for sm_80 unrolls fully, and what it does not:
+nvcc 13.5 for sm_80 unrolls fully, and what it does not:
 
 * sums of 200 and 256 loads, 96 and 128 copies, 64 and 96 multiply-adds of two loads, 48 and 64
   exponentials, 96 and 128 sums of shared memory, products of 8 and 16 vectors of 8 halves;
@@ -24,6 +24,7 @@ from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Barrier, Branch, Buffer, Let, Loop, Node, Statement, While
 
 from ...constants import constant
+from ...counting.facts_walk import walk_nodes
 from ...tree.thread_mapping import SHARED_SCOPES
 
 MAX_UNROLLED_INSTRUCTIONS = constant(
@@ -32,7 +33,7 @@ MAX_UNROLLED_INSTRUCTIONS = constant(
     kind="compiler",
     unit="operations and accesses of memory",
     meaning="The longest code of a loop that the compiler unrolls fully.",
-    source="nvcc 13.0 for sm_80: 192 to 416 for seven bodies of two to 26 instructions",
+    source="nvcc 13.5 for sm_80: 192 to 416 for seven bodies of two to 26 instructions",
     bounds=(208, 400),
 )
 MAX_UNROLLED_ARRAY_INSTRUCTIONS = constant(
@@ -41,7 +42,7 @@ MAX_UNROLLED_ARRAY_INSTRUCTIONS = constant(
     kind="compiler",
     unit="operations and accesses of memory",
     meaning="The same for a loop over the elements of a thread's array.",
-    source="nvcc 13.0 for sm_80: an array of 256 floats, and not of 512",
+    source="nvcc 13.5 for sm_80: an array of 256 floats, and not of 512",
     bounds=(768, 1536),
 )
 MAX_UNROLLED_SHARED_INSTRUCTIONS = constant(
@@ -50,7 +51,7 @@ MAX_UNROLLED_SHARED_INSTRUCTIONS = constant(
     kind="compiler",
     unit="operations and accesses of memory",
     meaning="The same for a loop that reads shared memory inside of another loop.",
-    source="nvcc 13.0 for sm_80: 8 x 8 elements of a product and 32 values of k, and not 64",
+    source="nvcc 13.5 for sm_80: 8 x 8 elements of a product and 32 values of k, and not 64",
     bounds=(6144, 12288),
 )
 _OF_A_THREAD = "local"
@@ -102,7 +103,7 @@ class _Finder:
         assert isinstance(loop.extent, int)
         size = body * max(loop.extent, 1)
         if loop.kind == "serial":
-            if size > self._limit(loop, is_inside):
+            if size > MAX_UNROLLED_INSTRUCTIONS and size > self._limit(loop, is_inside):
                 return None
             self.found.add(id(loop))
         return size
@@ -120,7 +121,12 @@ class _Finder:
         return accesses + max(products, others)
 
     def _limit(self, loop: Loop, is_inside: bool) -> int:
-        accesses = [access for one in _statements(loop.body) for access in one.accesses]
+        accesses = [
+            access
+            for node in walk_nodes(loop.body)
+            if isinstance(node, Statement)
+            for access in node.accesses
+        ]
         if is_inside and any(
             access.mode == "read" and self._scope(access.buffer) in SHARED_SCOPES
             for access in accesses
@@ -136,13 +142,3 @@ class _Finder:
 
     def _scope(self, name: str) -> str:
         return self.buffers[name].scope if name in self.buffers else "global"
-
-
-def _statements(nodes: Iterable[Node]) -> Iterable[Statement]:
-    for node in nodes:
-        if isinstance(node, Statement):
-            yield node
-        elif isinstance(node, Branch):
-            yield from _statements((*node.then, *node.orelse))
-        elif isinstance(node, (Loop, While)):
-            yield from _statements(node.body)
